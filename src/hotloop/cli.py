@@ -1,0 +1,174 @@
+"""Every flag hotloop has. Each handler imports its verb inside itself, so that `--help` stays instant."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hotloop import __version__
+from hotloop.model import HotloopError
+
+if TYPE_CHECKING:
+    from hotloop.model import Report
+
+FORMATS = ("terminal", "json")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = build_parser().parse_args(argv)
+    try:
+        return int(arguments.handler(arguments))
+    except HotloopError as error:
+        sys.stderr.write(f"hotloop: {error}\n")
+        return error.exit_code
+    except BrokenPipeError:  # the reader of our output went away (`| head`)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hotloop", description="Why is this TensorFlow loop slow, slowing or eating memory? And the fix, with proof."
+    )
+    parser.add_argument("--version", action="version", version=f"hotloop {__version__}")
+    verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    check = verbs.add_parser("check", help="read source, run nothing: name the lines that will hurt")
+    check.add_argument("paths", nargs="*", default=["."], metavar="PATH")
+    check.add_argument("--all", action="store_true", help="show low-confidence findings too")
+    check.add_argument("--select", action="append", default=[], metavar="RULE", help="only these rules")
+    check.add_argument("--ignore", action="append", default=[], metavar="RULE", help="not these rules")
+    _add_output(check)
+    check.set_defaults(handler=_check)
+
+    run = verbs.add_parser("run", help="run a program, measure every loop, say why it is slow")
+    run.add_argument("--html", metavar="FILE", help="also write one offline page with charts")
+    run.add_argument("--recording", metavar="FILE", help="also keep the recording here")
+    _add_output(run)
+    run.add_argument("program", help="the program, as you would give it to python")
+    run.add_argument("args", nargs=argparse.REMAINDER, help="the program's own arguments")
+    run.set_defaults(handler=_run)
+
+    report = verbs.add_parser("report", help="render the last recording again; nothing runs")
+    report.add_argument("recording", nargs="?", metavar="RECORDING")
+    report.add_argument("--html", metavar="FILE", help="also write one offline page with charts")
+    _add_output(report)
+    report.set_defaults(handler=_report)
+
+    fix = verbs.add_parser("fix", help="rewrite the source, prove it faster with the same results, then write it")
+    fix.add_argument("--run", required=True, metavar="'PROGRAM ARGS'", help="the program to measure and to prove on")
+    fix.add_argument("--write", action="store_true", help="write what was proved; without it, only show")
+    _add_output(fix)
+    fix.set_defaults(handler=_fix)
+
+    compare = verbs.add_parser("compare", help="two programs: which loop is faster, and are the results the same")
+    compare.add_argument("before", metavar="A", help="a program, or 'program args'")
+    compare.add_argument("after", metavar="B", help="a program, or 'program args'")
+    compare.add_argument("--runs", type=int, default=5, metavar="N", help="at most N runs of each (default 5)")
+    _add_output(compare)
+    compare.set_defaults(handler=_compare)
+
+    explain = verbs.add_parser("explain", help="what a rule means, why it costs, what to do instead")
+    explain.add_argument("rule")
+    explain.set_defaults(handler=_explain)
+
+    rules = verbs.add_parser("rules", help="list the rules")
+    rules.set_defaults(handler=_rules)
+    return parser
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=FORMATS, default="terminal")
+    parser.add_argument("--output", metavar="FILE", help="write the report here instead of printing it")
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from hotloop.check import check_paths
+    from hotloop.rules import select
+
+    report = check_paths(
+        [Path(p) for p in arguments.paths], rules=select(arguments.select, arguments.ignore), low=arguments.all
+    )
+    _show(report, arguments)
+    return 1 if report.findings else 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from hotloop.diagnose import run_and_diagnose
+
+    report, code = run_and_diagnose([arguments.program, *arguments.args], keep=_path(arguments.recording))
+    _show(report, arguments, stream=sys.stderr)
+    return code
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from hotloop.diagnose import diagnose_recording
+    from hotloop.model import Recording
+    from hotloop.settings import last_recording
+
+    path = _path(arguments.recording) or last_recording(Path.cwd())
+    if not path.exists():
+        raise HotloopError(f"there is no recording at {path}. `hotloop run program.py` makes one.")
+    _show(diagnose_recording(Recording.load(path)), arguments)
+    return 0
+
+
+def _fix(arguments: argparse.Namespace) -> int:
+    from hotloop.fix import fix_program
+
+    report = fix_program(shlex.split(arguments.run), write=arguments.write)
+    _show(report, arguments)
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from hotloop.verify import compare
+
+    report = compare(shlex.split(arguments.before), shlex.split(arguments.after), runs=arguments.runs)
+    _show(report, arguments)
+    return {"faster": 0, "same": 0}.get(report.trials[0].verdict, 1)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from hotloop.report.rulebook import explain
+    from hotloop.rules import find_rule
+
+    sys.stdout.write(explain(find_rule(arguments.rule)))
+    return 0
+
+
+def _rules(arguments: argparse.Namespace) -> int:
+    from hotloop.report.rulebook import listing
+    from hotloop.rules import all_rules
+
+    sys.stdout.write(listing(all_rules()))
+    return 0
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text) if text else None
+
+
+def _show(report: Report, arguments: argparse.Namespace, stream: object = None) -> None:
+    """The report, where the user asked for it. `run` prints to stderr: stdout belongs to the program."""
+    from hotloop.report import render
+
+    if getattr(arguments, "html", None):
+        _write(arguments.html, render(report, "html"))
+    if arguments.output:
+        _write(arguments.output, render(report, arguments.format))
+        return
+    target = stream or sys.stdout
+    target.write(render(report, arguments.format, color=target.isatty()))  # type: ignore[attr-defined]
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise HotloopError(f"cannot write {path}: {error.strerror or error}") from error

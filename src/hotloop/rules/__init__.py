@@ -1,0 +1,114 @@
+"""Rules: one folder each, found by being there. Nothing outside a folder names its rule."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hotloop.model import Finding, Fix, HotloopError, Place, Recording, Refusal
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+Check = Callable[["Project"], Iterable[Finding]]
+Diagnose = Callable[[Recording], Iterable[Finding]]
+MakeFix = Callable[[Finding, "Project"], Fix | Refusal]
+
+SECTIONS = ("Why", "Instead", "Not when")
+
+
+class Rule:
+    """One ailment. `RULE = Rule(__name__)` in its folder stamps the name; the rest is read from the folder.
+
+    The folder may define `check(project)`, `diagnose(recording)` and `fix(finding, project)`; what it does not
+    define it does not have. Its docstring is its documentation.
+    """
+
+    def __init__(self, module_name: str) -> None:
+        self.module_name = module_name
+        self.name = module_name.rpartition(".")[2].replace("_", "-")
+
+    def __repr__(self) -> str:
+        return f"Rule({self.name})"
+
+    def _part(self, name: str) -> Any:
+        return getattr(sys.modules[self.module_name], name, None)
+
+    @property
+    def check(self) -> Check | None:
+        return self._part("check")
+
+    @property
+    def diagnose(self) -> Diagnose | None:
+        return self._part("diagnose")
+
+    @property
+    def fix(self) -> MakeFix | None:
+        return self._part("fix")
+
+    @property
+    def folder(self) -> Path:
+        return Path(str(sys.modules[self.module_name].__file__)).parent
+
+    @functools.cached_property
+    def sections(self) -> dict[str, str]:
+        """The docstring by section: `summary`, then each of SECTIONS."""
+        doc = sys.modules[self.module_name].__doc__ or ""
+        parts = re.split(r"^\*\*(.+?)\*\*\s*$", doc, flags=re.MULTILINE)
+        found = {"summary": " ".join(parts[0].split())}
+        found.update(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+        return found
+
+    @property
+    def summary(self) -> str:
+        return self.sections["summary"]
+
+    def finding(self, place: Place, message: str, **more: Any) -> Finding:
+        return Finding(self.name, place, message, **more)
+
+    def complaints(self) -> list[str]:
+        """What is wrong with the folder itself, in sentences; empty when all is well."""
+        wrong = []
+        if not self.summary:
+            wrong.append("its docstring has no summary sentence")
+        wrong += [f"its docstring has no **{name}** section" for name in SECTIONS if not self.sections.get(name)]
+        if not (self.check or self.diagnose):
+            wrong.append("it has neither `check` nor `diagnose`")
+        for name in ("slow.py", "fast.py", "edge.py"):
+            if not (self.folder / name).exists() and not (self.folder / name[:-3]).is_dir():
+                wrong.append(f"it has no {name}")
+        return wrong
+
+
+@functools.cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule folder, by name. A broken folder is our mistake and fails loudly."""
+    found = []
+    for info in pkgutil.iter_modules(__path__):
+        if info.ispkg:
+            module = importlib.import_module(f"{__name__}.{info.name}")
+            rule = getattr(module, "RULE", None)
+            if not isinstance(rule, Rule) or rule.module_name != module.__name__:
+                raise TypeError(f"{module.__name__} must define RULE = Rule(__name__)")
+            found.append(rule)
+    return tuple(sorted(found, key=lambda rule: rule.name))
+
+
+def find_rule(name: str) -> Rule:
+    for rule in all_rules():
+        if rule.name == name:
+            return rule
+    known = ", ".join(rule.name for rule in all_rules())
+    raise HotloopError(f"there is no rule `{name}`. The rules are: {known}.")
+
+
+def select(names: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """The rules a user asked for; an unknown name is an error, not silence."""
+    chosen, dropped = {find_rule(n).name for n in names}, {find_rule(n).name for n in ignore}
+    return tuple(r for r in all_rules() if (not chosen or r.name in chosen) and r.name not in dropped)
