@@ -1,0 +1,51 @@
+# `make demo` and `make test` need Python 3.11 or newer and nothing else: every target first makes .venv, once.
+
+PY := .venv/bin/python
+STAMP := .venv/.installed
+export TF_CPP_MIN_LOG_LEVEL ?= 2
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint docs rule rerecord bench
+
+# The stamp holds the folder it was made in: a .venv that was moved or copied here would run the other folder's source.
+ifneq "$(shell cat $(STAMP) 2>/dev/null)" "$(CURDIR)"
+.PHONY: $(STAMP)
+endif
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
+
+demo: $(STAMP) ## diagnose a program that labels images the slow way, then mend it and prove it
+	$(PY) -m hotloop run src/hotloop/demo/label_images.py
+	$(PY) -m hotloop fix --run src/hotloop/demo/label_images.py
+
+test: lint ## every check: lint, types, tests without TensorFlow, tests with it
+	$(PY) -m pytest tests --ignore tests/tf
+	$(PY) -m pytest tests/tf
+
+lint: $(STAMP) ## ruff and mypy
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+
+docs: $(STAMP) ## write docs/rules/ and the README's table from the rules themselves
+	$(PY) tools/gendocs.py
+
+rule: $(STAMP) ## NAME=some-ailment: a new rule folder, whose questions fail until it is filled in
+	$(PY) tools/newrule.py '$(NAME)'
+
+rerecord: $(STAMP) ## [NAME=some-ailment]: record every rule's specimens again (needs TensorFlow, takes minutes)
+	$(PY) tools/rerecord.py $(NAME)
+
+bench: $(STAMP) ## measure what recording costs, into bench/results/
+	$(PY) bench/overhead.py
+
+$(STAMP): pyproject.toml constraints.txt
+	@for python in python3.11 python3; do \
+	  if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	if [ -z "$${found:-}" ]; then echo 'hotloop needs Python 3.11 or newer: neither python3.11 nor python3 is one.' >&2; exit 2; fi; \
+	[ -x $(PY) ] || "$$found" -m venv .venv || { echo "$$found cannot make a virtual environment: is its venv module installed?" >&2; exit 2; }
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev,tensorflow]' -c constraints.txt
+	@pwd -P > $(STAMP)
