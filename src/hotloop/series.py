@@ -1,0 +1,178 @@
+"""Numbers to shape: warm-up, trend, jump, growth, and how sure one can be."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from inspect import signature
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+FEWEST = 8  # points: below, any slope is an accident
+ENOUGH_TO_RESAMPLE = 10
+SUBSTANTIAL = 1.3  # end over start: shared machines drift by less than this
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A robust line through a series: its slope with a 95% interval, and the fitted values at both ends."""
+
+    slope: float
+    low: float
+    high: float
+    start: float
+    end: float
+    significant: bool
+
+
+@dataclass(frozen=True)
+class Jump:
+    """One step from a level to another at `index`."""
+
+    index: int
+    before: float
+    after: float
+
+
+FLAT = Trend(0.0, 0.0, 0.0, 0.0, 0.0, False)
+
+
+def median(values: Sequence[float]) -> float:
+    return statistics.median(values) if values else 0.0
+
+
+def warm_up(values: Sequence[float]) -> int:
+    """How many leading steps are warm-up: far above what comes right after them. At most a fifth of all."""
+    window = max(9, len(values) // 10)
+    most = max(1, len(values) // 5) if len(values) > 1 else 0
+    cut = 0
+    for index in range(most):
+        if values[index] > 3 * median(values[index + 1 : index + 1 + window]):
+            cut = index + 1
+    return cut
+
+
+def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
+    """The trend of step times after warm-up.
+
+    `significant` means getting slower: the interval excludes 0, the fitted line rises by 30% or more and by
+    more than the noise around it, and a single jump between two levels does not explain the series better.
+    """
+    cut = warm_up(values)
+    xs, ys = _finite(at[cut:], values[cut:])
+    if len(xs) < FEWEST or xs[0] == xs[-1]:
+        return FLAT
+    line = _theil_sen(xs, ys)
+    residuals = [y - (line.start + line.slope * (x - xs[0])) for x, y in zip(xs, ys, strict=True)]
+    # A curve that starts flat has a fitted start below anything seen: the ends are kept within the data.
+    start, end = (min(max(end, min(ys)), max(ys)) for end in (line.start, line.end))
+    spread = 1.4826 * median([abs(r - median(residuals)) for r in residuals])
+    jump = step_change(ys)
+    jumped = jump is not None and _misfit_of_jump(ys, jump) < sum(abs(r) for r in residuals)
+    rises = line.low > 0 and end >= SUBSTANTIAL * start and end - start > spread
+    return Trend(line.slope, line.low, line.high, start, end, rises and not jumped)
+
+
+def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
+    """The trend of a level, such as memory. `significant`: it rises, and its second half still rises as much.
+
+    The first fifth is left out: pools and caches fill there, and then stay.
+    """
+    cut = len(values) // 5
+    xs, ys = _finite(at[cut:], values[cut:])
+    if len(xs) < FEWEST or xs[0] == xs[-1]:
+        return FLAT
+    line, half = _theil_sen(xs, ys), len(xs) // 2
+    late = _theil_sen(xs[half:], ys[half:]) if xs[half] < xs[-1] else FLAT
+    return Trend(
+        line.slope, line.low, line.high, line.start, line.end, line.low > 0 and late.slope >= 0.5 * line.slope
+    )
+
+
+def linear(at: Sequence[float], values: Sequence[float]) -> bool:
+    """Whether the points lie on a line so well that even a small slope is no accident."""
+    import numpy as np
+
+    if len(values) < FEWEST or min(values) == max(values):
+        return False
+    return bool(np.corrcoef(np.asarray(at, float), np.asarray(values, float))[0, 1] > 0.98)
+
+
+def step_change(values: Sequence[float]) -> Jump | None:
+    """The one place that splits a series best into two levels (Pettitt's statistic), if they differ."""
+    import numpy as np
+    from scipy.stats import rankdata
+
+    n = len(values)
+    if n < FEWEST:
+        return None
+    ranks = rankdata(values)
+    after = np.arange(1, n)
+    distance = np.abs(2 * np.cumsum(ranks)[:-1] - after * (n + 1))
+    index = int(after[int(np.argmax(distance))])
+    before_level, after_level = median(values[:index]), median(values[index:])
+    low, high = sorted((before_level, after_level))
+    return Jump(index, before_level, after_level) if high >= SUBSTANTIAL * low and high > 0 else None
+
+
+def bootstrap_ratio(before: Sequence[float], after: Sequence[float]) -> tuple[float, float, float]:
+    """How many times smaller `after` is, with its 95% interval, from runs taken in pairs.
+
+    Works on the logarithm of each pair's ratio. A few pairs cannot be resampled (of five, the bootstrap's 95%
+    holds the truth 82% of the time): Student's t then. A single pair says nothing about its own spread, so
+    its interval is everything.
+    """
+    import numpy as np
+    from scipy import stats
+
+    logs = np.log([b / a for b, a in zip(before, after, strict=True)])
+    if not len(logs):
+        raise ValueError("no pairs to compare")
+    middle = float(np.mean(logs))
+    if len(logs) == 1:
+        return math.exp(middle), 0.0, math.inf
+    if float(np.ptp(logs)) < 1e-12:
+        return math.exp(middle), math.exp(middle), math.exp(middle)
+    if len(logs) < ENOUGH_TO_RESAMPLE:
+        low, high = stats.t.interval(0.95, len(logs) - 1, loc=middle, scale=stats.sem(logs))
+    else:
+        with_seed = {"rng" if "rng" in signature(stats.bootstrap).parameters else "random_state": 0}
+        low, high = stats.bootstrap((logs,), np.mean, **with_seed).confidence_interval
+    return math.exp(middle), math.exp(low), math.exp(high)
+
+
+def sparkline(values: Sequence[float], width: int = 20) -> str:
+    """The shape in one row of blocks, from zero up; warm-up is clipped, so that the rest shows."""
+    ys = [v for v in values if math.isfinite(v)]
+    if not ys or width < 1:
+        return ""
+    if len(ys) > width:
+        edges = [round(i * len(ys) / width) for i in range(width + 1)]
+        binned = [median(ys[a:b]) for a, b in itertools.pairwise(edges)]
+    else:
+        binned = ys
+    rest = binned[warm_up(binned) :]
+    # A flat series stands at two thirds: full blocks would read as "at the limit".
+    top = max(max(rest), 1.5 * median(rest))
+    if top <= 0:
+        return BLOCKS[0] * len(binned)
+    return "".join(BLOCKS[min(7, max(0, int(8 * value / top)))] for value in binned)
+
+
+def _finite(at: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    pairs = [(x, y) for x, y in zip(at, values, strict=True) if math.isfinite(x) and math.isfinite(y)]
+    return [x for x, _ in pairs], [y for _, y in pairs]
+
+
+def _theil_sen(xs: list[float], ys: list[float]) -> Trend:
+    from scipy.stats import theilslopes
+
+    slope, intercept, low, high = (float(v) for v in theilslopes(ys, xs, 0.95))
+    return Trend(slope, low, high, intercept + slope * xs[0], intercept + slope * xs[-1], False)
+
+
+def _misfit_of_jump(values: Sequence[float], jump: Jump) -> float:
+    levels = ((jump.before, values[: jump.index]), (jump.after, values[jump.index :]))
+    return sum(abs(v - level) for level, part in levels for v in part)
