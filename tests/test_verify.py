@@ -1,0 +1,173 @@
+"""The proof, with programs that are made up: what a trial says, when it stops, and what it times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import cycle
+from typing import Any
+
+import pytest
+
+from hotloop.model import Exit, HotloopError, LoopRun, Place, Recording, Series, Trial
+from hotloop.record import Completed
+from hotloop.verify import loop_seconds, trial
+
+Run = tuple[Recording, Completed]
+
+
+def loop(first: int, last: int, spans: Sequence[tuple[float, float]], **more: Any) -> LoopRun:
+    """A loop on the lines first to last, one step per span on the clock."""
+    at = tuple(float(i) for i in range(len(spans)))
+    steps = Series("step", "s", at, tuple(end - start for start, end in spans))
+    clock = Series("clock", "s", at, tuple(start for start, _ in spans))
+    seconds = sum(end - start for start, end in spans)
+    place = Place(str(more.pop("path", "a.py")), first, 0, last, 0)
+    more = {"kind": "for", "function": "", "runs": 1, **more}
+    return LoopRun(place, steps=len(spans), seconds=seconds, step_seconds=steps, clock=clock, **more)
+
+
+def ran(
+    seconds: float, stdout: str = "sum 4.5", wall: float | None = None, code: int = 0, **more: Any
+) -> Run:
+    """One run of a program whose one loop took so long."""
+    loops = more.pop("loops", (loop(3, 9, [(1.0, 1.0 + seconds)]),))
+    meta = {"seconds": 6.0 + (seconds + 1 if wall is None else wall), "import_seconds": 6.0, "peak_rss": 1e8}
+    recording = Recording(meta=meta, loops=loops, exit=Exit(code), **more)
+    stderr = b"" if code == 0 else b"Traceback (most recent call last):\n  ...\nValueError: no such label\n"
+    return recording, Completed(code, stdout.encode(), stderr)
+
+
+def judged(before: Sequence[Run], after: Sequence[Run], **more: Any) -> tuple[Trial, list[str]]:
+    """A trial of two programs that do what these lists say, over and over; and in which order they were run."""
+    runs = {"before": cycle(before), "after": cycle(after)}
+    order: list[str] = []
+
+    def runner(argv: Sequence[str], **settings: Any) -> Run:
+        assert settings["seed"] == 0
+        order.append(argv[0])
+        return next(runs[argv[0]])
+
+    return trial(["before"], ["after"], runner=runner, **more), order
+
+
+NOISY = [ran(1.0), ran(1.3), ran(0.8)]
+
+
+def test_a_faster_program_with_the_same_answer_is_faster() -> None:
+    outcome, _ = judged([ran(4.0), ran(4.2), ran(4.1)], [ran(1.0), ran(1.1), ran(0.9)])
+    assert outcome.verdict == "faster"
+    assert outcome.same_results is True
+    assert 3.5 < outcome.speedup < 4.8
+    assert 1.02 < outcome.interval[0] < outcome.speedup < outcome.interval[1]
+    assert (outcome.before_seconds, outcome.after_seconds) == pytest.approx((4.1, 1.0))
+    assert (outcome.before_bytes, outcome.after_bytes) == (1e8, 1e8)
+
+
+def test_the_programs_take_turns_and_the_trial_stops_when_it_is_decided() -> None:
+    outcome, order = judged([ran(4.0), ran(4.2), ran(4.1)], [ran(1.0), ran(1.1), ran(0.9)])
+    assert order == ["before", "after", "after", "before", "before", "after"]
+    assert outcome.runs == 3
+
+
+def test_a_trial_that_cannot_be_decided_uses_all_its_runs_and_says_so() -> None:
+    outcome, order = judged(NOISY, [ran(1.2), ran(0.8), ran(1.1)], runs=6)
+    assert outcome.verdict == "inconclusive"
+    assert len(order) == 12
+
+
+def test_a_slower_program_is_slower() -> None:
+    assert judged([ran(1.0), ran(1.1), ran(0.9)], [ran(4.0), ran(4.2)])[0].verdict == "slower"
+
+
+def test_equal_programs_are_the_same() -> None:
+    assert judged([ran(1.0), ran(1.001), ran(1.002)], [ran(1.001), ran(1.0)])[0].verdict == "same"
+
+
+def test_another_answer_is_no_improvement_however_fast() -> None:
+    outcome, order = judged([ran(4.0), ran(4.1)], [ran(1.0, "sum 4.6")])
+    assert (outcome.verdict, outcome.same_results) == ("different-results", False)
+    assert "`4.5` before, `4.6` after" in " ".join(outcome.notes)
+    assert len(order) == 6
+
+
+def test_a_program_that_crashes_after_the_change_is_not_run_again_and_its_last_words_are_kept() -> None:
+    outcome, order = judged([ran(4.0)], [ran(1.0, code=1)])
+    assert (outcome.verdict, outcome.same_results) == ("different-results", False)
+    assert "ValueError: no such label (exit code 1)" in outcome.notes[0]
+    assert order == ["before", "after"]
+
+
+def test_a_program_that_fails_before_the_change_is_the_users_to_mend() -> None:
+    with pytest.raises(HotloopError, match="`before` fails by itself.*no such label"):
+        judged([ran(4.0, code=1)], [ran(1.0)])
+
+
+def test_nothing_to_compare_is_inconclusive() -> None:
+    outcome, _ = judged([ran(4.0, ""), ran(4.1, "")], [ran(1.0, "")])
+    assert (outcome.verdict, outcome.same_results) == ("inconclusive", None)
+
+
+def test_a_faster_loop_in_a_slower_run_is_inconclusive() -> None:
+    before = [ran(4.0, wall=5.0), ran(4.1, wall=5.1)]
+    outcome, _ = judged(before, [ran(1.0, wall=15.0), ran(1.1, wall=15.1)])
+    assert outcome.verdict == "inconclusive"
+    assert "whole run is slower" in " ".join(outcome.notes)
+
+
+def test_a_program_without_loops_is_timed_by_its_run_less_the_imports() -> None:
+    after = [ran(0.0, wall=1.0, loops=()), ran(0.0, wall=1.1, loops=())]
+    outcome, _ = judged([ran(4.0, wall=5.0), ran(4.1, wall=5.2)], after)
+    assert outcome.verdict == "faster"
+    assert 4.0 < outcome.speedup < 5.5
+    assert "no loop ran" in " ".join(outcome.notes)
+
+
+def test_one_run_is_refused() -> None:
+    with pytest.raises(HotloopError, match="at least 2"):
+        judged(NOISY, NOISY, runs=1)
+
+
+def seconds_of(*loops: LoopRun) -> float | None:
+    return loop_seconds(Recording(meta={}, loops=loops))
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda: loop(4, 5, [(1.2, 1.6), (2.2, 2.6)], runs=2),  # in the loop's own body
+        lambda: loop(40, 41, [(1.2, 1.6), (2.2, 2.6)], runs=2, path="b.py"),  # in a function that it calls
+    ],
+)
+def test_a_loop_inside_another_counts_once(inner: Callable[[], LoopRun]) -> None:
+    assert seconds_of(loop(3, 9, [(1.0, 2.0), (2.0, 3.0)]), inner()) == pytest.approx(2.0)
+
+
+def test_loops_that_follow_each_other_add_up() -> None:
+    assert seconds_of(loop(3, 5, [(1.0, 2.0)]), loop(7, 9, [(5.0, 8.0)])) == pytest.approx(4.0)
+
+
+def test_the_time_between_two_runs_of_a_loop_is_not_the_loops() -> None:
+    assert seconds_of(loop(3, 5, [(1.0, 2.0), (9.0, 10.0)], runs=2)) == pytest.approx(2.0)
+
+
+def test_a_generators_loop_does_not_count() -> None:
+    assert seconds_of(loop(3, 5, [(1.0, 9.0)], yields=True), loop(7, 9, [(2.0, 3.0)])) == pytest.approx(1.0)
+
+
+def test_keras_loops_count_only_outside_the_programs_own() -> None:
+    own = loop(3, 9, [(1.0, 2.0)])
+    inside = loop(5, 5, [(1.0, 1.9)], kind="predict", stack=(Place("a.py", 5),))
+    outside = loop(20, 20, [(4.0, 7.0)], kind="fit", stack=(Place("a.py", 20),))
+    assert seconds_of(own, inside) == pytest.approx(1.0)
+    assert seconds_of(own, inside, outside) == pytest.approx(4.0)
+
+
+def test_the_bins_of_a_long_loop_add_up_to_all_its_steps() -> None:
+    steps = Series("step", "s", (0.0, 100.0), (0.01, 0.02))
+    clock = Series("clock", "s", (0.0, 100.0), (1.0, 2.0))
+    long = LoopRun(Place("a.py", 3), "for", "", 1, 200, 3.0, steps, clock)
+    assert seconds_of(long) == pytest.approx(3.0)
+
+
+def test_no_loop_is_none() -> None:
+    assert seconds_of() is None
