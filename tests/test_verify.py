@@ -38,7 +38,7 @@ def ran(
 
 
 def judged(before: Sequence[Run], after: Sequence[Run], **more: Any) -> tuple[Trial, list[str]]:
-    """A trial of two programs that do what these lists say, over and over; and in which order they were run."""
+    """A trial of two programs that do what these lists say, over and over; and the order they ran in."""
     runs = {"before": cycle(before), "after": cycle(after)}
     order: list[str] = []
 
@@ -98,7 +98,7 @@ def test_a_program_that_crashes_after_the_change_is_not_run_again_and_its_last_w
 
 
 def test_a_program_that_fails_before_the_change_is_the_users_to_mend() -> None:
-    with pytest.raises(HotloopError, match="`before` fails by itself.*no such label"):
+    with pytest.raises(HotloopError, match=r"`before` fails by itself.*no such label"):
         judged([ran(4.0, code=1)], [ran(1.0)])
 
 

@@ -1,4 +1,4 @@
-"""Did two programs compute the same? Reads what they printed and, failing that, the values that left TensorFlow."""
+"""Did two programs compute the same? Compares what they printed and the values that left TensorFlow."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ class Sameness:
 def same_results(before: Sequence[Output], after: Sequence[Output]) -> Sameness:
     """Whether every run of `after` did what `before` does.
 
-    Stdout is compared token by token: numbers within 1e-4 of each other (or 1e-6 absolutely), integers and everything
-    else exactly, white space not at all. Not compared: tokens that differ among the runs of `before` themselves
-    (randomness, addresses), durations and rates (`0.3 s`, `12 ms/step`, `40 images/s`), and the Keras progress bar less
-    its final metrics. Where stdout holds no number to compare, the values that left TensorFlow are compared as well.
+    Stdout is compared token by token: numbers within 1e-4 of each other (or 1e-6 absolutely), integers and
+    everything else exactly, white space not at all. Not compared: tokens that differ among the runs of `before`
+    themselves (randomness, addresses), durations and rates (`0.3 s`, `12 ms/step`, `40 images/s`), and the Keras
+    progress bar less its final metrics. Where stdout holds no number to compare, the values that left TensorFlow
+    are compared as well. Files that the programs write are not looked at.
     """
     printed = _same_stdout([run.stdout for run in before], [run.stdout for run in after])
     if printed.same is False or printed.numbers:
@@ -49,7 +50,7 @@ def same_results(before: Sequence[Output], after: Sequence[Output]) -> Sameness:
     )
 
 
-# -- what was printed --------------------------------------------------------------------------------------------------
+# -- what was printed ----------------------------------------------------------------------------------------
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _UNIT = r"(?:\s?(?:ns|us|µs|μs|ms|s|sec|secs|seconds?|minutes?|hours?)|min|m|h)\b"
@@ -110,7 +111,7 @@ def _tokens(stdout: bytes) -> list[_Token]:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines as a reader of the finished output sees them. Keras redraws its bar every 50 ms: the last one counts."""
+    """The lines as a reader of the finished output sees them: of a redrawn Keras bar, the last drawing."""
     for line in _CONTROL.sub("", text).split("\n"):
         parts = line.split("\r")
         bars = [_PROGRESS.match(part) for part in parts]
@@ -148,7 +149,7 @@ def close(one: float, two: float, scale: float = 0.0) -> bool:
     return abs(one - two) <= max(ABSOLUTE, RELATIVE * max(abs(one), abs(two), scale))
 
 
-# -- what left TensorFlow ----------------------------------------------------------------------------------------------
+# -- what left TensorFlow ------------------------------------------------------------------------------------
 
 Values = Sequence[Mapping[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Proof: run before and after in turns, compare their results, and say how much faster the loops are, with an interval."""
+"""Proof: before and after run in turns; are the results the same, and how much faster are the loops?"""
 
 from __future__ import annotations
 
@@ -55,10 +55,11 @@ def trial(
     names: tuple[str, str] = ("before", "after"),
     runner: Runner = record,
 ) -> Trial:
-    """Run both in turns (A B, B A, A B, ...) until the ratio of their loop seconds is decided, at most `runs` times each.
+    """Run both in turns (A B, B A, A B, ...) until the ratio of their loop seconds is decided.
 
-    It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05. What is timed is `loop_seconds`;
-    where one of the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras.
+    It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs of each
+    were made; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of the two has no
+    loop, both are timed by their whole run less the imports of TensorFlow and Keras.
     """
     if runs < 2:
         raise HotloopError("a comparison needs at least 2 runs of each program to know its own noise.")
@@ -97,16 +98,16 @@ def _failure(recording: Recording, done: Completed) -> str:
     return f"{last} ({ending})" if last else ending
 
 
-# -- how long ----------------------------------------------------------------------------------------------------------
+# -- how long ------------------------------------------------------------------------------------------------
 
 
 def loop_seconds(recording: Recording) -> float | None:
     """Seconds during which the program was in a loop; None when no loop ran.
 
-    That is the length of the union of all steps of the program's own loops on the clock, so that a loop inside another,
-    in the same function or in one that it calls, counts once. Generators' loops are left out: their steps contain
-    their consumer's time. To it comes the time of Keras' loops (`fit`, `evaluate`, `predict`) that were called outside
-    any loop of the program.
+    That is the length of the union of all steps of the program's own loops on the clock, so that a loop inside
+    another, in the same function or in one that it calls, counts once. Generators' loops are left out: their steps
+    contain their consumer's time. Added to it is the time of Keras' loops (`fit`, `evaluate`, `predict`) that were
+    called outside any loop of the program.
     """
     own = [run for run in recording.loops if not run.stack and not run.yields]
     keras = [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
@@ -167,7 +168,7 @@ def _decided(interval: Interval) -> bool:
     return low > SAME[1] or high < SAME[0] or (low >= SAME[0] and high <= SAME[1])
 
 
-# -- what to say -------------------------------------------------------------------------------------------------------
+# -- what to say ---------------------------------------------------------------------------------------------
 
 
 def _conclude(one: _Side, two: _Side, sameness: Sameness) -> Trial:
