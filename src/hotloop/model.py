@@ -282,6 +282,7 @@ class Diagnosis:
     findings: tuple[Finding, ...]
     loops: tuple[LoopSummary, ...]
     folded: tuple[Finding, ...] = ()  # causes that cost too little to be worth a line
+    problems: tuple[Problem, ...] = ()  # rules that crashed on this recording
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,320 @@
+"""A recording and the rules to a diagnosis: what is seen of each loop, why, and what it cost."""
+
+from __future__ import annotations
+
+import signal
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from hotloop import series, words
+from hotloop.loops import Nest, summaries
+from hotloop.model import (
+    Cost,
+    Diagnosis,
+    Exit,
+    Finding,
+    LoopRun,
+    Place,
+    Problem,
+    Recording,
+    Report,
+    Symptom,
+)
+from hotloop.rules import Rule, all_rules
+from hotloop.settings import last_recording
+
+FOLD = 0.02  # of the run: below, a cause is not worth a line
+LEAK_PER_STEP = 1_000.0  # bytes
+LEAK_IN_ALL = 20e6
+LEAK_IF_LINEAR = 4e6
+NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
+FEW_SAMPLES = 50
+
+
+def run_and_diagnose(argv: Sequence[str], keep: Path | None = None) -> tuple[Report, int]:
+    """Run a program, keep its recording, say what is wrong; with the exit code that a shell would see."""
+    from hotloop.record import record
+
+    recording, completed = record(list(argv))
+    code = completed.code
+    if code < 0 and recording.exit.signal is None:
+        recording = replace(recording, exit=Exit(None, -code, recording.exit.exception))
+    kept = last_recording(Path.cwd())
+    notes = [note for path in (kept, keep) if path and (note := _keep(recording, path))]
+    report = diagnose_recording(recording)
+    meta = {**report.meta, "recording": str(keep or kept)}
+    return replace(report, notes=(*report.notes, *notes), meta=meta), 128 - code if code < 0 else code
+
+
+def diagnose_recording(recording: Recording) -> Report:
+    """A kept recording to a report; the source is read again where it still exists, nothing runs."""
+    static = _static_findings(recording)
+    diagnosis = diagnose(recording, all_rules(), static.findings)
+    return Report(
+        command="run",
+        findings=diagnosis.findings,
+        symptoms=diagnosis.symptoms,
+        loops=diagnosis.loops,
+        problems=(*diagnosis.problems, *static.problems),
+        notes=(*_notes(recording, diagnosis), *_not_run(recording, static.findings)),
+        memory=recording.memory,
+        meta=_meta(recording, diagnosis),
+    )
+
+
+def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Finding] = ()) -> Diagnosis:
+    """Symptoms from the series, causes from the rules, merged with what the source says, ranked by cost."""
+    nest = Nest(recording)
+    loops = summaries(nest)
+    rules = tuple(rules)
+    measured, problems = _measured(recording, rules)
+    merged = merge(measured, static)
+    unmeasured = _only_static(recording, rules, static, merged)
+    kept: list[Finding] = []
+    folded: list[Finding] = []
+    for finding in merged:
+        (kept if _worth_a_line(recording, finding) else folded).append(finding)
+    for finding, measurable in unmeasured:
+        (folded if measurable else kept).append(finding)
+    return Diagnosis(
+        symptoms=tuple(_symptoms(nest, [index for index, _ in loops])),
+        findings=tuple(sorted(kept, key=_rank)),
+        loops=tuple(summary for _, summary in loops),
+        folded=tuple(sorted(folded, key=_rank)),
+        problems=tuple(problems),
+    )
+
+
+# -- symptoms ------------------------------------------------------------------------------------------------
+
+
+def _symptoms(nest: Nest, loops: Sequence[int]) -> Iterable[Symptom]:
+    """What is seen of each loop; what a loop shares with one around it is said of the outer one alone."""
+    seen: dict[str, set[int]] = {}
+    for index in loops:
+        run = nest.runs[index]
+        for symptom in (_degrading(run), _leaking(run, nest.recording)):
+            if symptom and not seen.setdefault(symptom.kind, set()) & nest.around[index]:
+                seen[symptom.kind].add(index)
+                yield symptom
+
+
+def _degrading(run: LoopRun) -> Symptom | None:
+    line = series.trend(run.step_seconds.at, run.step_seconds.values)
+    if not line.significant or run.seconds < NOTICEABLE:
+        return None
+    start, end = words.duration(line.start), words.duration(line.end)
+    message = f"step time grows from {start} to {end} over {words.plural(run.steps, 'step')}"
+    per_thousand = line.slope * 1000, (line.low * 1000, line.high * 1000)
+    return Symptom("degrading", run.place, per_thousand[0], "seconds/1000 steps", message, per_thousand[1])
+
+
+def _leaking(run: LoopRun, recording: Recording) -> Symptom | None:
+    import numpy as np
+
+    clock, memory = run.clock, recording.memory
+    if len(clock.values) < 2:
+        return None
+    within = [i for i, t in enumerate(memory.at) if clock.values[0] <= t <= clock.values[-1]]
+    levels = [memory.values[i] for i in within]
+    steps = [float(s) for s in np.interp([memory.at[i] for i in within], clock.values, clock.at)]
+    line = series.growth(steps, levels)
+    rise = line.slope * run.steps
+    if not line.significant or line.low < LEAK_PER_STEP:
+        return None
+    if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(steps, levels)):
+        return None
+    each, total = words.size(line.slope), words.size(rise)
+    message = f"memory grows by {each} per step, {total} in {words.plural(run.steps, 'step')}"
+    return Symptom("leaking", run.place, line.slope, "bytes/step", message, (line.low, line.high))
+
+
+# -- causes --------------------------------------------------------------------------------------------------
+
+
+def _measured(recording: Recording, rules: Iterable[Rule]) -> tuple[list[Finding], list[Problem]]:
+    findings: list[Finding] = []
+    problems: list[Problem] = []
+    for rule in rules:
+        if rule.diagnose is None:
+            continue
+        try:
+            findings += [_priced(finding, recording.seconds) for finding in rule.diagnose(recording)]
+        except Exception:  # noqa: BLE001 - our mistake in one rule must not cost the user the others' findings
+            path = str(recording.meta.get("program", ""))
+            problems.append(Problem(path, rule.name, traceback.format_exc()))
+    return findings, problems
+
+
+def _priced(finding: Finding, seconds: float) -> Finding:
+    """A cost in terms of this run: nothing costs more than all of it."""
+    if finding.cost is None:
+        return finding
+    cost = min(max(finding.cost.seconds, 0.0), seconds) if seconds else finding.cost.seconds
+    return replace(
+        finding,
+        cost=Cost(cost, cost / seconds if seconds else finding.cost.share, finding.cost.bytes_per_step),
+    )
+
+
+def merge(measured: Sequence[Finding], static: Sequence[Finding]) -> list[Finding]:
+    """Measured findings, each joined with the static finding of the same ailment: by line, else by loop."""
+    merged: list[Finding] = []
+    fixed: set[int] = set()  # a fix is offered once, at the costliest of the findings it serves
+    for finding in sorted(measured, key=_rank):
+        index = _partner(finding, static)
+        if index is None:
+            merged.append(finding)
+            continue
+        merged.append(_joined(finding, static[index], with_fix=index not in fixed))
+        fixed.add(index)
+    return merged
+
+
+def _partner(finding: Finding, static: Sequence[Finding]) -> int | None:
+    same_rule = [i for i, other in enumerate(static) if other.rule == finding.rule]
+    by_line = [i for i in same_rule if _overlap(finding.place, static[i].place)]
+    by_loop = [i for i in same_rule if _same_loop(finding.loop, static[i].loop)]
+    # Of several on a line, the one in the same loop; of several in a loop, the nearest.
+    both = [i for i in by_line if i in by_loop]
+    return min(
+        both or by_line or by_loop, key=lambda i: abs(static[i].place.line - finding.place.line), default=None
+    )
+
+
+def _joined(measured: Finding, static: Finding, with_fix: bool) -> Finding:
+    inside = static.place.covers(measured.place)
+    return replace(
+        measured,
+        basis="both",
+        confidence="high",
+        place=measured.place if inside else static.place,
+        loop=measured.loop or static.loop,
+        chain=measured.chain or static.chain,
+        fix=measured.fix or (static.fix if with_fix else None),
+    )
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    first, last = max(one.line, other.line), min(_last_line(one), _last_line(other))
+    return one.path == other.path and first <= last
+
+
+def _last_line(place: Place) -> int:
+    return max(place.line, place.end_line)
+
+
+def _same_loop(one: Place | None, other: Place | None) -> bool:
+    return one is not None and other is not None and (one.path, one.line) == (other.path, other.line)
+
+
+def _only_static(
+    recording: Recording, rules: Sequence[Rule], static: Sequence[Finding], merged: Sequence[Finding]
+) -> list[tuple[Finding, bool]]:
+    """What only the source says of loops that ran, and whether its rule measures (then it was cheap here)."""
+    measurable = {rule.name for rule in rules if rule.diagnose}
+    taken = {_partner(finding, static) for finding in merged if finding.basis == "both"}
+    return [
+        (finding, finding.rule in measurable)
+        for index, finding in enumerate(static)
+        if index not in taken and _ran(recording, finding)
+    ]
+
+
+def _ran(recording: Recording, finding: Finding) -> bool:
+    if finding.loop is None:
+        return any(finding.place.covers(frame) for sample in recording.samples for frame in sample.stack)
+    return any(_same_loop(finding.loop, run.place) for run in recording.loops)
+
+
+def _worth_a_line(recording: Recording, finding: Finding) -> bool:
+    if finding.cost is None or finding.cost.seconds >= FOLD * recording.seconds:
+        return True
+    steps = next((run.steps for run in recording.loops if _same_loop(finding.loop, run.place)), 1)
+    return (finding.cost.bytes_per_step or 0.0) * steps >= LEAK_IN_ALL
+
+
+def _rank(finding: Finding) -> tuple[float, int, Place, str]:
+    cost = finding.cost.seconds if finding.cost else -1.0
+    return -cost, ("high", "medium", "low").index(finding.confidence), finding.place, finding.rule
+
+
+# -- around the recording ------------------------------------------------------------------------------------
+
+
+def _static_findings(recording: Recording) -> Report:
+    """What `check` says of the user's files that ran, as far as they are still there."""
+    from hotloop.check import check_files
+
+    root = Path(str(recording.meta.get("root", ".")))
+    stacks = [event.stack for event in recording.events] + [sample.stack for sample in recording.samples]
+    named = {frame.path for stack in stacks for frame in stack} | {run.place.path for run in recording.loops}
+    named.add(str(recording.meta.get("program", "")))
+    paths = [root / name for name in sorted(named) if name and (root / name).is_file()]
+    return check_files(root, paths) if paths else Report(command="check")
+
+
+def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:
+    idle = [f for f in static if f.confidence == "high" and not _ran(recording, f)]
+    if not idle:
+        return []
+    places = ", ".join(f"{f.place} ({f.rule})" for f in idle[:3]) + (", ..." if len(idle) > 3 else "")
+    return [f"`hotloop check` also names {places}, in loops that did not run here."]
+
+
+def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
+    notes = []
+    ended = recording.exit
+    if ended.signal is not None:
+        notes.append(
+            f"The program was ended by {_signal_name(ended.signal)}: this is what was seen until then."
+        )
+    elif ended.exception:
+        notes.append(f"The program ended with {ended.exception}: this is what was seen until then.")
+    elif ended.code is None:
+        notes.append("The program never came to its end: this is what was seen until the last snapshot.")
+    if not recording.meta.get("tensorflow") and not recording.meta.get("keras"):
+        notes.append("The program did not import TensorFlow or Keras: only its loops were measured.")
+    if not recording.loops:
+        notes.append("No loop of the program's own ran, and none of Keras.")
+    samples = sum(sample.count for sample in recording.samples)
+    if diagnosis.loops and samples < FEW_SAMPLES:
+        notes.append(f"The run was short ({words.plural(samples, 'sample')}): the phases are rough.")
+    return notes + [str(sentence) for sentence in recording.meta.get("unseen", ())]
+
+
+def _meta(recording: Recording, diagnosis: Diagnosis) -> dict[str, Any]:
+    given = recording.meta
+    kept = {
+        k: given[k]
+        for k in ("program", "argv", "root", "machine", "import_seconds", "peak_rss")
+        if k in given
+    }
+    versions = {k: given[k] for k in ("python", "tensorflow", "keras", "hotloop") if given.get(k)}
+    return {
+        **kept,
+        "seconds": recording.seconds,
+        "versions": versions,
+        "clean": not (diagnosis.findings or diagnosis.symptoms),
+        "folded": len(diagnosis.folded),
+    }
+
+
+def _keep(recording: Recording, path: Path) -> str:
+    """Save, or say why not: a full disk must not cost the report of a run that took hours."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        recording.save(path)
+    except OSError as error:
+        return f"The recording could not be kept at {path}: {error.strerror or error}."
+    return ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
