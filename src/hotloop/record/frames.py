@@ -1,0 +1,90 @@
+"""Which files are the user's own, and which of the user's lines are running."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import types
+from pathlib import Path
+
+Line = tuple[str, int]  # path as the recording shows it, line
+Stack = tuple[Line, ...]  # the user's frames, innermost first
+
+DEPTH = 8
+HERE = str(Path(__file__).resolve().parent) + os.sep  # hotloop/record: never the user's
+PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
+_LIBRARIES = frozenset({"site-packages", "dist-packages"})
+_INSIDE_ONE_FUNCTION = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+class Frames:
+    """Tells the user's frames from all others. Cached by file name: a stack costs microseconds."""
+
+    def __init__(self, program: Path, cwd: Path) -> None:
+        program = program.resolve()
+        cwd = cwd.resolve()
+        self.folder = str(program.parent) + os.sep
+        self.root = str(cwd) if program.is_relative_to(cwd) else str(program.parent)
+        self._known: dict[str, str] = {}
+        self._foreign = tuple(
+            {str(Path(p).resolve()) + os.sep for p in sysconfig.get_paths().values() if _is_library(p)}
+        )
+
+    def shown(self, filename: str) -> str:
+        """The user's file as the recording names it; "" for everybody else's."""
+        known = self._known.get(filename)
+        if known is None:
+            known = self._known[filename] = self._decide(filename)
+        return known
+
+    def relative(self, filename: str) -> str:
+        """Any path, relative to the root where it lies under it."""
+        inside = filename.startswith(self.root + os.sep)
+        return Path(filename).relative_to(self.root).as_posix() if inside else filename
+
+    def _decide(self, filename: str) -> str:
+        if not filename.endswith((".py", ".pyw")) and not os.path.isfile(filename):
+            return ""  # <string>, <frozen ...>
+        if os.path.basename(filename).startswith("__autograph_generated"):
+            return ""  # TensorFlow's rewriting of a user's function, with lines of its own
+        path = os.path.realpath(filename)
+        if path.startswith(HERE) or not _LIBRARIES.isdisjoint(path.split(os.sep)):
+            return ""
+        if path.startswith(self.folder):
+            return self.relative(path)
+        if path.startswith((PACKAGE, *self._foreign)) or not path.startswith(self.root + os.sep):
+            return ""
+        return self.relative(path)
+
+    def stack(self, frame: types.FrameType | None, depth: int = DEPTH) -> Stack:
+        """The user's lines that are running, seen from `frame` outwards."""
+        found: list[Line] = []
+        known = self._known
+        while frame is not None and len(found) < depth:
+            code = frame.f_code
+            shown = known.get(code.co_filename)
+            if shown is None:
+                shown = self.shown(code.co_filename)
+            if shown:
+                found.append((shown, frame.f_lineno))
+                if code.co_name in _INSIDE_ONE_FUNCTION:
+                    frame = _skip_home(frame)
+            frame = frame.f_back if frame is not None else None
+        return tuple(found)
+
+    def here(self, depth: int = DEPTH) -> Stack:
+        return self.stack(sys._getframe(1), depth)
+
+
+def _skip_home(frame: types.FrameType) -> types.FrameType:
+    """A comprehension's frame and its function's are one frame to the reader: skip the second."""
+    outer = frame.f_back
+    if outer is not None and any(constant is frame.f_code for constant in outer.f_code.co_consts):
+        return outer
+    return frame
+
+
+def _is_library(path: str) -> bool:
+    """`data` and `scripts` may be a prefix like /usr, under which programs live too."""
+    return path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}

@@ -1,0 +1,108 @@
+"""Gathers everything measured in this process into one Recording, again and again, and writes it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from hotloop import __version__
+from hotloop.model import Exit, LoopRun, Recording, Sample, Series
+from hotloop.record.frames import Frames
+from hotloop.record.log import Log
+from hotloop.record.track import Track
+
+
+class Recorder:
+    def __init__(self, target: Path, program: Path, argv: list[str], frames: Frames) -> None:
+        self.target = target
+        self.frames = frames
+        self.origin = perf_counter_ns()
+        self.log = Log(frames, self.origin)
+        self.tracks: list[Track] = []
+        self.keras_tracks: Callable[[], list[Track]] = list
+        self.samples: Callable[[], tuple[Sample, ...]] = tuple
+        self.memory: Callable[[], Series] = lambda: Series("rss", "bytes")
+        self.observables: list[Mapping[str, Any]] = []
+        self.meta: dict[str, Any] = {
+            "program": frames.relative(str(program)),
+            "argv": argv,
+            "root": frames.root,
+            "hotloop": __version__,
+            "python": platform.python_version(),
+            "machine": {"platform": platform.platform(), "cpus": os.cpu_count()},
+            "unseen": self.log.unseen,
+        }
+        self.living: dict[str, Callable[[], Any]] = {}  # meta that is asked for at each snapshot
+        self.before_snapshot: list[Callable[[], None]] = []
+        self.exit = Exit()
+        self._written = -1
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """The program's code is about to run: time counts from here."""
+        self.origin = self.log.origin = perf_counter_ns()
+
+    @property
+    def mine(self) -> bool:
+        """False in a process forked from the recorded one: it must leave the recording alone."""
+        return os.getpid() == self.log.pid
+
+    def drain(self) -> None:
+        now = perf_counter_ns()
+        for track in list(self.tracks):
+            if track.ticks or track.marks:
+                track.drain(now)
+
+    def recording(self) -> Recording:
+        now = perf_counter_ns()
+        for prepare in self.before_snapshot:
+            prepare()
+        meta = {**self.meta, "seconds": round((now - self.origin) / 1e9, 6)}
+        meta |= {name: ask() for name, ask in self.living.items()}
+        meta |= _versions()
+        loops = (track.loop_run(self.origin, now) for track in [*self.tracks, *self.keras_tracks()])
+        return Recording(
+            meta,
+            tuple(run for run in loops if run.runs or _ran(run)),
+            self.log.events(),
+            self.samples(),
+            self.memory(),
+            tuple(self.observables),
+            self.exit,
+        )
+
+    def write(self) -> None:
+        """A whole recording, replacing the one before at once: whoever reads it never sees half of one."""
+        if not self.mine:
+            return
+        with self._lock:
+            self.drain()
+            self._written = self._activity()
+            self.recording().save(self.target)
+
+    def write_if_more_happened(self) -> None:
+        if self.mine and self._activity() != self._written:
+            self.write()
+
+    def _activity(self) -> int:
+        self.drain()
+        return self.log.happened + sum(track.steps + track.runs for track in self.tracks)
+
+
+def _ran(run: LoopRun) -> bool:
+    return run.steps > 0
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in ("tensorflow", "keras"):
+        version = getattr(sys.modules.get(name), "__version__", None)
+        if isinstance(version, str):
+            found[name] = version
+    return found
