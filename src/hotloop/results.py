@@ -30,10 +30,10 @@ def same_results(before: Sequence[Output], after: Sequence[Output]) -> Sameness:
     """Whether every run of `after` did what `before` does.
 
     Stdout is compared token by token: numbers within 1e-4 of each other (or 1e-6 absolutely), integers and
-    everything else exactly, white space not at all. Not compared: tokens that differ among the runs of `before`
-    themselves (randomness, addresses), durations and rates (`0.3 s`, `12 ms/step`, `40 images/s`), and the Keras
-    progress bar less its final metrics. Where stdout holds no number to compare, the values that left TensorFlow
-    are compared as well. Files that the programs write are not looked at.
+    everything else exactly, white space not at all. Not compared: tokens that differ among the runs of
+    `before` themselves (randomness, addresses), durations and rates (`0.3 s`, `12 ms/step`, `40 images/s`),
+    and the Keras progress bar less its final metrics. Where stdout holds no number to compare, the values
+    that left TensorFlow are compared as well. Files that the programs write are not looked at.
     """
     printed = _same_stdout([run.stdout for run in before], [run.stdout for run in after])
     if printed.same is False or printed.numbers:

@@ -57,9 +57,9 @@ def trial(
 ) -> Trial:
     """Run both in turns (A B, B A, A B, ...) until the ratio of their loop seconds is decided.
 
-    It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs of each
-    were made; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of the two has no
-    loop, both are timed by their whole run less the imports of TensorFlow and Keras.
+    It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs
+    of each were made; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of
+    the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras.
     """
     if runs < 2:
         raise HotloopError("a comparison needs at least 2 runs of each program to know its own noise.")
@@ -104,10 +104,10 @@ def _failure(recording: Recording, done: Completed) -> str:
 def loop_seconds(recording: Recording) -> float | None:
     """Seconds during which the program was in a loop; None when no loop ran.
 
-    That is the length of the union of all steps of the program's own loops on the clock, so that a loop inside
-    another, in the same function or in one that it calls, counts once. Generators' loops are left out: their steps
-    contain their consumer's time. Added to it is the time of Keras' loops (`fit`, `evaluate`, `predict`) that were
-    called outside any loop of the program.
+    That is the length of the union of all steps of the program's own loops on the clock, so that a loop
+    inside another, in the same function or in one that it calls, counts once. Generators' loops are left
+    out: their steps contain their consumer's time. Added to it is the time of Keras' loops (`fit`,
+    `evaluate`, `predict`) that were called outside any loop of the program.
     """
     own = [run for run in recording.loops if not run.stack and not run.yields]
     keras = [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
