@@ -1,0 +1,154 @@
+"""What the renderers say in the same words: a cost, a loop, a chain, a fix, a verdict."""
+
+from __future__ import annotations
+
+import math
+import shlex
+
+from hotloop import words
+from hotloop.model import Finding, Fix, LoopSummary, Refusal, Report, Trial
+
+PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
+MEANING = {
+    "setup": "preparing sessions, graphs and models",
+    "trace": "tracing functions, building graphs",
+    "input": "waiting for data",
+    "compute": "TensorFlow at work",
+    "fetch": "copying results to Python",
+    "library": "Python in libraries",
+    "python": "your own Python",
+}
+VERDICTS = {
+    "faster": "faster",
+    "same": "no difference",
+    "slower": "slower",
+    "inconclusive": "inconclusive",
+    "different-results": "different results",
+}
+
+
+def clean(text: str) -> str:
+    """Text from outside, made harmless: no escape sequence, nothing that a terminal or a file cannot take."""
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(c if c.isprintable() or c == " " else " " if c in "\t\n" else "�" for c in text)
+
+
+def clean_lines(text: str) -> str:
+    return "\n".join(clean(line) for line in text.split("\n"))
+
+
+def ordered_phases(summary: LoopSummary) -> list[tuple[str, float, float]]:
+    """Phase, seconds, share of the loop; always in the same order, so that two loops compare by eye."""
+    total = sum(summary.phases.values())
+    known = [phase for phase in PHASES if phase in summary.phases]
+    names = known + sorted(set(summary.phases) - set(known))
+    return [(name, summary.phases[name], summary.phases[name] / total) for name in names if total > 0]
+
+
+def cost(finding: Finding, report: Report) -> str:
+    """What it cost in this run; empty when it was not measured."""
+    if finding.cost is None:
+        return ""
+    total = float(report.meta.get("seconds") or 0.0)
+    of = f" of {words.duration(total)}" if total else ""
+    each = finding.cost.bytes_per_step
+    memory = f", {words.size(each)} per step" if each and each >= 1000 else ""
+    return f"{words.duration(finding.cost.seconds)}{of} ({words.percent(finding.cost.share)}){memory}"
+
+
+def where(finding: Finding) -> str:
+    """The loop, and the calls that lead from it to the place, when they are elsewhere."""
+    if finding.loop is None:
+        return ""
+    through = [str(place) for place in finding.chain if place not in (finding.place, finding.loop)]
+    way = f", through {' → '.join(through)}" if through else ""
+    near = finding.loop.path == finding.place.path and not finding.chain
+    return f"in the loop on line {finding.loop.line}{way}" if near else f"in the loop at {finding.loop}{way}"
+
+
+def evidence(finding: Finding) -> str:
+    return " · ".join(f"{e.name} {words.quantity(e.value, e.unit)}" for e in finding.evidence)
+
+
+def remedy(finding: Finding) -> tuple[str, str]:
+    """(`fix`, its title) or (`no fix`, why not) or nothing."""
+    if isinstance(finding.fix, Fix):
+        how = {"safe": "", "verify": " (applied once proved)", "advice": " (by hand)"}[finding.fix.safety]
+        return "fix", finding.fix.title + how
+    if isinstance(finding.fix, Refusal):
+        return "no fix", finding.fix.reason
+    return "", ""
+
+
+def speedup(trial: Trial) -> str:
+    return f"{words.number(trial.speedup)}x{_between(*trial.interval)}"
+
+
+def results(trial: Trial) -> str:
+    return {True: "same", False: "DIFFERENT", None: "unknown"}[trial.same_results]
+
+
+def _between(low: float, high: float) -> str:
+    """An interval; nothing when one run alone could give none."""
+    return f" ({words.number(low)}–{words.number(high)})" if low > 0 and math.isfinite(high) else ""
+
+
+def program(report: Report) -> str:
+    argv = report.meta.get("argv") or [report.meta.get("program") or ""]
+    return shlex.join(str(part) for part in argv)
+
+
+def headline(report: Report) -> str:
+    """The run in one line: what, how long, with what."""
+    seconds = float(report.meta.get("seconds") or 0.0)
+    imports = float(report.meta.get("import_seconds") or 0.0)
+    versions = report.meta.get("versions") or {}
+    parts = [words.duration(seconds) + (f" after {words.duration(imports)} of imports" if imports else "")]
+    for name, title in (("tensorflow", "TensorFlow"), ("keras", "Keras"), ("python", "Python")):
+        if versions.get(name):
+            parts.append(f"{title} {versions[name]}")
+    return " · ".join(parts)
+
+
+def summary(report: Report) -> str:
+    """The last line. Costs of causes may overlap, so they are never added up."""
+    if report.command == "run":
+        return _summary_of_run(report)
+    if report.command == "check":
+        found = report.findings
+        files = {finding.place.path for finding in found}
+        return (
+            f"{words.plural(len(found), 'finding')} in {words.plural(len(files), 'file')}." if found else ""
+        )
+    return ""
+
+
+def _summary_of_run(report: Report) -> str:
+    folded = int(report.meta.get("folded") or 0)
+    more = f" {words.plural(folded, 'more finding')} under 2% not shown." if folded else ""
+    if report.findings:
+        priced = [finding.cost.share for finding in report.findings if finding.cost]
+        most = f"; the first accounts for {words.percent(max(priced))} of the run" if priced else ""
+        return f"{words.plural(len(report.findings), 'cause')} found{most}.{more}"
+    if report.symptoms:
+        return f"No cause that hotloop knows explains this.{more}"
+    return f"Nothing here is worth mending.{more}"
+
+
+def verdict(trial: Trial) -> str:
+    """A trial in one sentence."""
+    runs = f"{words.plural(trial.runs, 'run')} of each"
+    if trial.verdict == "different-results":
+        return f"The results of `{trial.after}` differ from those of `{trial.before}` ({runs})."
+    if trial.verdict == "inconclusive":
+        return f"Nothing is decided: {speedup(trial)} after {runs}."
+    if trial.verdict == "same":
+        return (
+            f"`{trial.after}` is neither faster nor slower than `{trial.before}`: {speedup(trial)} in {runs}."
+        )
+    if trial.verdict == "faster":
+        times, low, high = (trial.speedup, *trial.interval)
+    else:
+        times, high, low = (1 / max(value, 1e-9) for value in (trial.speedup, *trial.interval))
+    claim = f"`{trial.after}` is {words.number(times)}x {trial.verdict} than `{trial.before}` in its loops"
+    return f"{claim}{_between(low, high)}, in {runs}."
