@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import gzip
-import json
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -224,6 +222,9 @@ class Recording:
         return found
 
     def save(self, path: Path) -> None:
+        import gzip
+        import json
+
         data = json.dumps(to_plain(self), separators=(",", ":"), allow_nan=True).encode()
         if path.suffix == ".gz":
             data = gzip.compress(data, mtime=0)
@@ -233,6 +234,9 @@ class Recording:
 
     @staticmethod
     def load(path: Path) -> Recording:
+        import gzip
+        import json
+
         try:
             data = path.read_bytes()
             plain = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)

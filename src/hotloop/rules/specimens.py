@@ -1,4 +1,4 @@
-"""A rule's specimens: the programs that are its example, its test, the answer of its fix and its benchmark."""
+"""A rule's specimens: the programs that are its example, its test, its fix's answer and its benchmark."""
 
 from __future__ import annotations
 
