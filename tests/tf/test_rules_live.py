@@ -1,0 +1,80 @@
+"""The questions that need TensorFlow: every rule's programs run, agree, and differ in speed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from hotloop.diagnose import diagnose_recording
+from hotloop.model import Recording
+from hotloop.record import record
+from hotloop.results import Output, same_results
+from hotloop.rules import Rule, all_rules
+from hotloop.rules.specimens import expectations, program, specimen, write
+from hotloop.verify import trial
+
+RULES = all_rules()
+of_every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+of_every_runtime_rule = pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.diagnose], ids=lambda rule: rule.name
+)
+
+
+@dataclass(frozen=True)
+class Live:
+    folder: Path
+    recording: Recording
+    stdout: bytes
+
+
+Runs = Callable[[Rule, str], Live]
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Runs each specimen once, however many questions are asked of it."""
+
+    @cache
+    def run(rule: Rule, name: str) -> Live:
+        folder = tmp_path_factory.mktemp(rule.folder.name)
+        write(specimen(rule, name), folder)
+        recording, done = record([program(rule, name)], cwd=folder, seed=0, capture=True, observe=True)
+        assert done.code == 0, done.stderr.decode(errors="replace")
+        return Live(folder, recording, done.stdout)
+
+    return run
+
+
+@of_every_rule
+def test_slow_and_fast_print_the_same_answer(rule: Rule, live: Runs) -> None:
+    slow, fast = (live(rule, name) for name in ("slow", "fast"))
+    assert slow.stdout.strip()
+    outcome = same_results([Output(slow.stdout)], [Output(fast.stdout)])
+    assert outcome.same is True, outcome.notes
+
+
+@of_every_runtime_rule
+def test_a_live_recording_of_slow_names_the_rule_and_the_line(rule: Rule, live: Runs) -> None:
+    report = diagnose_recording(live(rule, "slow").recording)
+    found = {(f.place.path, f.place.line, f.rule) for f in report.findings if f.rule == rule.name}
+    assert found
+    assert found <= expectations(specimen(rule, "slow"))
+
+
+@of_every_runtime_rule
+def test_a_live_recording_of_fast_is_silent(rule: Rule, live: Runs) -> None:
+    report = diagnose_recording(live(rule, "fast").recording)
+    assert [f.message for f in report.findings if f.rule == rule.name] == []
+
+
+@of_every_rule
+def test_fast_is_faster(rule: Rule, tmp_path: Path) -> None:
+    for name in ("slow", "fast"):
+        write(specimen(rule, name), tmp_path)
+    slow, fast = ([program(rule, name)] for name in ("slow", "fast"))
+    outcome = trial(slow, fast, before_cwd=tmp_path, after_cwd=tmp_path, runs=6, minimum=2)
+    assert (outcome.verdict, outcome.same_results) == ("faster", True), outcome
