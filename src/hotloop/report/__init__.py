@@ -7,15 +7,15 @@ from hotloop.model import HotloopError, Report
 
 def render(report: Report, format: str, color: bool = False) -> str:
     if format == "terminal":
-        from hotloop.report import terminal
+        from hotloop.report.terminal import render as for_terminal
 
-        return terminal.render(report, color)
+        return for_terminal(report, color)
     if format == "json":
-        from hotloop.report import json
+        from hotloop.report.json import render as as_json
 
-        return json.render(report)
+        return as_json(report)
     if format == "html":
-        from hotloop.report import html
+        from hotloop.report.html import render as as_page
 
-        return html.render(report)
+        return as_page(report)
     raise HotloopError(f"there is no format `{format}`: terminal, json, html.")

@@ -45,6 +45,14 @@ def ordered_phases(summary: LoopSummary) -> list[tuple[str, float, float]]:
     return [(name, summary.phases[name], summary.phases[name] / total) for name in names if total > 0]
 
 
+def facts(summary: LoopSummary, report: Report) -> str:
+    """A loop in numbers: steps, time per step, time in all."""
+    run, total = summary.run, float(report.meta.get("seconds") or 0.0)
+    steps = words.plural(run.steps, "step") + (f" in {words.count(run.runs)} runs" if run.runs > 1 else "")
+    share = f" ({words.percent(run.seconds / total)} of the run)" if total else ""
+    return f"{steps} · {words.duration(summary.step_median)} per step · {words.duration(run.seconds)}{share}"
+
+
 def cost(finding: Finding, report: Report) -> str:
     """What it cost in this run; empty when it was not measured."""
     if finding.cost is None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 import textwrap
 from collections.abc import Iterable
-from pathlib import Path
 
 from hotloop.rules import SECTIONS, Rule
+from hotloop.rules.specimens import diff
 
 WIDTH = 80
-_EXPECT = re.compile(r"[ \t]*# expect:.*$", re.MULTILINE)
 
 
 def listing(rules: Iterable[Rule]) -> str:
@@ -31,8 +28,7 @@ def explain(rule: Rule) -> str:
     for name in SECTIONS:
         if rule.sections.get(name):
             text += [name, "-" * len(name), rule.sections[name], ""]
-    if diff := specimen_diff(rule):
-        text += ["Slow and fast", "-------------", diff.rstrip("\n"), ""]
+    text += ["Slow and fast", "-------------", diff(rule), ""]
     return "\n".join(text).rstrip("\n") + "\n"
 
 
@@ -40,32 +36,3 @@ def parts(rule: Rule) -> list[str]:
     """What a rule can do, in the words of the commands."""
     have = (("check", rule.check), ("run", rule.diagnose), ("fix", rule.fix))
     return [name for name, part in have if part]
-
-
-def specimen_diff(rule: Rule) -> str:
-    """What separates the slow specimen from the fast one; a specimen is a file, or a folder of modules."""
-    slow, fast = _specimen(rule.folder, "slow"), _specimen(rule.folder, "fast")
-    diffs = []
-    for name in sorted(slow.keys() | fast.keys()):
-        before, after = slow.get(name, ""), fast.get(name, "")
-        label = f"/{name}" if name else ".py"
-        lines = difflib.unified_diff(
-            before.splitlines(), after.splitlines(), f"slow{label}", f"fast{label}", lineterm="", n=3
-        )
-        diffs += list(lines)
-    return "\n".join(diffs) + "\n" if diffs else ""
-
-
-def _specimen(folder: Path, name: str) -> dict[str, str]:
-    single, several = folder / f"{name}.py", folder / name
-    if single.is_file():
-        return {"": without_expectations(single.read_text(encoding="utf-8"))}
-    return {
-        path.relative_to(several).as_posix(): without_expectations(path.read_text(encoding="utf-8"))
-        for path in sorted(several.rglob("*.py"))
-    }
-
-
-def without_expectations(source: str) -> str:
-    """A specimen as a user would have written it."""
-    return _EXPECT.sub("", source)

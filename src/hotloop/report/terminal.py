@@ -79,7 +79,8 @@ def _print(console: Console, report: Report) -> None:
         if number:
             console.print()
         for part in block:
-            console.print(part, crop=False)
+            whole = bool(getattr(part, "no_wrap", False))
+            console.print(part, crop=False, no_wrap=whole, overflow="ignore" if whole else None)
 
 
 # -- loops ---------------------------------------------------------------------------------------------------
@@ -91,11 +92,11 @@ def _loop(summary: LoopSummary, report: Report, sources: Sources, width: int) ->
     title.append("  " + phrases.clean(_header(summary, sources)), "dim")
     yield title
     grid = _grid(2, VIZ, None)
-    steps = words.plural(run.steps, "step") + (f" in {words.count(run.runs)} runs" if run.runs > 1 else "")
-    total = float(report.meta.get("seconds") or 0.0)
-    share = f" ({words.percent(run.seconds / total)} of the run)" if total else ""
-    facts = f"{steps} · {words.duration(summary.step_median)} per step · {words.duration(run.seconds)}{share}"
-    grid.add_row("", _text(series.sparkline(run.step_seconds.values, VIZ), "cyan"), _text(facts))
+    grid.add_row(
+        "",
+        _text(series.sparkline(run.step_seconds.values, VIZ), "cyan"),
+        _text(phrases.facts(summary, report)),
+    )
     phases = phrases.ordered_phases(summary)
     if phases:
         grid.add_row("", _bar(phases), _legend(phases, width - VIZ - 4))
