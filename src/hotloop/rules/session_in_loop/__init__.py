@@ -1,0 +1,47 @@
+"""A TensorFlow session is opened in every step of a loop.
+
+**Why**
+
+A session is not a cheap handle. Making one starts an executor, and its first run prepares the whole graph again:
+placement, optimisation, kernels. On a fixed graph that first run costs about as much as ten later ones, so a loop
+that opens a session per step pays the preparation every time and the computation almost never.
+
+**Instead**
+
+Open one session before the loop (`with tf.Session(graph=graph) as sess:` around it) and call `sess.run` inside. Where
+the session is made in a function that a loop calls, make it once and keep it. `hotloop.Predictor`-style reuse is the
+whole cure: closing sessions sooner only saves memory, not time.
+
+**Not when**
+
+A session per fold, per checkpoint or per worker is fine: a handful of preparations are not a loop. The fix moves
+the session only where its arguments do not change in the loop and no op is built inside it; it is tried before it is
+written, because a session that lives longer also keeps its variables longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule
+from hotloop.rules.loops import each, in_loop
+from hotloop.rules.names import SESSIONS
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            name = project.name_of(call.node.func, call.where.scope)
+            if name not in SESSIONS:
+                continue
+            found = in_loop(project, call.where)
+            if found:
+                message = f"A session is opened {each(found, call.place)}. Open one before the loop and reuse it."
+                yield RULE.finding(call.place, message, **found.where)

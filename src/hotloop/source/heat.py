@@ -1,0 +1,149 @@
+"""How hot a loop is, as far as source shows: "one per batch" hurts, "one per fold" does not."""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from typing import Literal
+
+from hotloop.source.module import Call, Context, Loop, Scope
+from hotloop.source.project import Project, Running
+
+Heat = Literal["hot", "warm", "cold"]
+
+FEW = 8  # a loop of fewer steps is not worth a word
+PASS_THROUGH = {"enumerate", "list", "tuple", "sorted", "reversed", "iter", "tqdm.tqdm", "tqdm", "tqdm.auto.tqdm", "set"}
+HOT_WORDS = re.compile(
+    r"image|img|photo|pic|path|file|frame|video|batch|step|iter|epoch|episode|sample|example|row|record|dataset"
+    r"|\bds\b|sentence|text|token|line|doc|quer|request|message|data|loader|window|tile|crop|listdir|glob|url|item"
+    r"|\bxs?\b|\bxy\b|\bX\b|x_test|x_train|test_|train_|point|word|user|state|obs"
+)
+COLD_WORDS = re.compile(
+    r"(?<![a-z])k?folds?(?![a-z])|seed|config|trial|hyper|candidate|checkpoint|ckpt|model|optimi[sz]er|split|variant|param|grid|\blrs?\b"
+    r"|learning_rate|layer|backend|device|gpu|mode|phase|option|setting|experiment|architecture|batch_size|sizes|units"
+    r"|metric|activation|_names?\b|class_|label|run\b|runs\b|repeat|attempt|retr(y|ies)|version|depth"
+)
+
+
+def trips(loop: Loop, project: Project) -> float | None:
+    """How many steps source says the loop makes; None when it does not say."""
+    if isinstance(loop.node, ast.While):
+        return 1 if _ends_at_once(loop.node.body) else None
+    iterable = loop.iterable
+    return _length(iterable, loop.where.scope, project) if iterable is not None else None
+
+
+def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> float | None:
+    if isinstance(expr, ast.List | ast.Tuple | ast.Set):
+        return None if any(isinstance(e, ast.Starred) for e in expr.elts) else len(expr.elts)
+    if isinstance(expr, ast.Dict):
+        return len(expr.keys)
+    if depth > 6:
+        return None
+    if isinstance(expr, ast.Name):
+        values = [b.value for b in project.bindings(expr.id, scope) if b.kind == "assign"]
+        lengths = [_length(v, scope, project, depth + 1) for v in values if v is not None]
+        return lengths[0] if len(lengths) == 1 and _never_grown(expr.id, scope) else None
+    if isinstance(expr, ast.Call):
+        return _call_length(expr, scope, project, depth)
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
+        sides = (_length(expr.left, scope, project, depth + 1), number(expr.right, scope, project))
+        return None if None in sides else math.prod(s for s in sides if s is not None)
+    return None
+
+
+def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> float | None:
+    name = project.name_of(expr.func, scope)
+    if name in ("range", "trange", "tqdm.trange", "tqdm.auto.trange"):
+        values = [number(a, scope, project) for a in expr.args]
+        if not values or None in values:
+            return None
+        return max(0, len(range(*[int(v) for v in values if v is not None])))
+    if name in PASS_THROUGH and expr.args:
+        return _length(expr.args[0], scope, project, depth + 1)
+    if name == "zip":
+        known = [n for n in (_length(a, scope, project, depth + 1) for a in expr.args) if n is not None]
+        return min(known, default=None)
+    if name in ("np.linspace", "np.arange", "np.logspace") and expr.args:
+        position = 2 if name != "np.arange" else len(expr.args) - 1
+        return number(expr.args[position], scope, project) if len(expr.args) > position else None
+    if isinstance(expr.func, ast.Attribute) and expr.func.attr in ("items", "keys", "values"):
+        return _length(expr.func.value, scope, project, depth + 1)
+    if isinstance(expr.func, ast.Attribute) and expr.func.attr == "take" and expr.args:
+        return number(expr.args[0], scope, project)
+    return None
+
+
+def _never_grown(name: str, scope: Scope) -> bool:
+    """A literal list that is appended to says nothing of its length."""
+    for call in scope.module.calls:
+        func = call.node.func
+        grows = isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "insert", "update", "add")
+        if grows and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == name:
+            return False
+    return True
+
+
+def number(expr: ast.expr, scope: Scope, project: Project) -> float | None:
+    """The value of a constant number, through names and arithmetic."""
+    if isinstance(expr, ast.BinOp):
+        left, right = number(expr.left, scope, project), number(expr.right, scope, project)
+        if left is None or right is None:
+            return None
+        try:
+            match expr.op:
+                case ast.Add():
+                    return left + right
+                case ast.Sub():
+                    return left - right
+                case ast.Mult():
+                    return left * right
+                case ast.FloorDiv():
+                    return left // right
+                case ast.Div():
+                    return left / right
+        except (ZeroDivisionError, OverflowError):
+            return None
+        return None
+    value = project.resolve(expr, scope)
+    if value and value.kind == "constant" and type(value.constant) in (int, float):
+        return value.constant  # type: ignore[return-value]
+    return None
+
+
+def _ends_at_once(body: list[ast.stmt]) -> bool:
+    """`while True: try: ...; break`: a retry, not a loop."""
+    last = body[-1]
+    if isinstance(last, ast.Break | ast.Return):
+        return True
+    if isinstance(last, ast.Try) and last.handlers:
+        return _ends_at_once(last.orelse or last.body)
+    return False
+
+
+def loop_heat(loop: Loop, project: Project) -> Heat:
+    steps = trips(loop, project)
+    if steps is not None:
+        return "cold" if steps < FEW else "hot"
+    if isinstance(loop.node, ast.While):
+        return "hot"
+    words = " ".join([*sorted(loop.targets), ast.unparse(loop.iterable) if loop.iterable is not None else ""])
+    if COLD_WORDS.search(words) and not re.search(r"image|img|batch|frame|epoch|steps?\b|dataset|listdir|glob", words):
+        return "cold"
+    return "hot" if HOT_WORDS.search(words) else "warm"
+
+
+def heat(running: Running, project: Project) -> tuple[Heat, Loop, tuple[Call, ...]]:
+    """The heat of a nest of loops, the innermost loop that has it, and the calls from there."""
+    heats = [loop_heat(loop, project) for loop in running.loops]
+    best: Heat = "hot" if "hot" in heats else "warm" if "warm" in heats else "cold"
+    index = heats.index(best)
+    return best, running.loops[index], running.chains[index]
+
+
+def hottest(where: Context, project: Project) -> tuple[Heat, Loop, tuple[Call, ...]] | None:
+    """Of all the ways code there runs in loops, the hottest; None when it runs in none."""
+    found = [heat(running, project) for running in project.running(where)]
+    order = ("hot", "warm", "cold")
+    return min(found, key=lambda one: (order.index(one[0]), len(one[2])), default=None)

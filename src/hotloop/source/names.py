@@ -1,0 +1,52 @@
+"""TensorFlow's many names for one thing: every spelling becomes `tf.X` or `keras.X`. Data and one pure function."""
+
+from __future__ import annotations
+
+# First match wins: the longest spellings stand first.
+PREFIXES = (
+    ("tensorflow.compat.v1.keras", "keras"),
+    ("tensorflow.compat.v2.keras", "keras"),
+    ("tensorflow.python.keras", "keras"),
+    ("tensorflow.keras", "keras"),
+    ("tensorflow.compat.v1", "tf"),
+    ("tensorflow.compat.v2", "tf"),
+    ("tensorflow_core", "tf"),
+    ("tensorflow", "tf"),
+    ("tf_keras", "keras"),
+    ("keras.api", "keras"),
+    ("keras.src", "keras"),
+    ("tf.compat.v1.keras", "keras"),
+    ("tf.compat.v2.keras", "keras"),
+    ("tf.compat.v1", "tf"),
+    ("tf.compat.v2", "tf"),
+    ("tf.keras", "keras"),
+    ("tensorflow_hub", "hub"),
+    ("numpy", "np"),
+)
+
+# TensorFlow 1 names, and second homes of the same function, to the name that rules use.
+RENAMED = {
+    "tf.io.read_file": "tf.read_file",
+    "tf.saved_model.load_v2": "tf.saved_model.load",
+    "tf.graph_util.import_graph_def": "tf.import_graph_def",
+    "keras.models.Model": "keras.Model",
+    "keras.models.Sequential": "keras.Sequential",
+    "keras.engine.training.Model": "keras.Model",
+    "keras.saving.load_model": "keras.models.load_model",
+    "tf.GraphDef": "tf.GraphDef",
+    "tf.contrib.eager.GradientTape": "tf.GradientTape",
+    "tf.contrib.eager.defun": "tf.function",
+    "tf.train.Optimizer": "keras.optimizers.Optimizer",
+}
+
+
+def canonical(dotted: str) -> str:
+    """`tensorflow.compat.v1.Session` -> `tf.Session`; `tf_keras.Model` -> `keras.Model`; others as they are."""
+    changed = True
+    while changed:
+        changed = False
+        for prefix, short in PREFIXES:
+            if dotted == prefix or dotted.startswith(prefix + "."):
+                dotted, changed = short + dotted[len(prefix) :], True
+                break
+    return RENAMED.get(dotted, dotted)

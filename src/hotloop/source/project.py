@@ -1,0 +1,431 @@
+"""Modules -> Project: what names mean across files, who calls whom, and which code runs in which loop."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hotloop.source.module import Binding, Call, Context, Loop, Module, Scope
+from hotloop.source.names import canonical
+
+DEPTH = 12  # of following values and calls: deeper chains are left unresolved
+CACHES = {"functools.cache", "functools.lru_cache", "functools.cached_property", "tf.__internal__.tracking.no_automatic"}
+TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "compute_loss", "build", "__call__"}
+CALLS_ONCE = {"run", "submit", "apply", "apply_async", "experimental_run_v2"}  # strategy.run(f), executor.submit(f)
+CALLS_EACH = {"map", "imap", "imap_unordered", "starmap"}  # pool.map(f, xs)
+
+
+@dataclass(frozen=True)
+class Value:
+    """What an expression holds, as far as source shows.
+
+    `name` is canonical: `tf.Session` is the class, `tf.Session()` an instance, `tf.Session().run` its method.
+    `scope` is set where it is the project's own function, class or (kind `object`) an instance of its class.
+    """
+
+    kind: str  # name, function, traced, class, object, module, constant
+    name: str = ""
+    scope: Scope | None = None
+    constant: object = None
+
+
+@dataclass(frozen=True)
+class Running:
+    """One way in which code runs in loops: `loops` around it, innermost first, through calls and across modules.
+
+    `chains[i]` are the calls that lead from the body of `loops[i]` to the code, outermost first; empty when the
+    code stands in that loop itself.
+    """
+
+    loops: tuple[Loop, ...]
+    chains: tuple[tuple[Call, ...], ...]
+
+
+class Project:
+    def __init__(self, modules: list[Module], root: Path) -> None:
+        self.root = root
+        self.modules = {module.path: module for module in modules}
+        self._files = {module.file: module for module in modules}
+        self.callers: dict[Scope, list[Call]] = {}
+        self.mapped: dict[Scope, list[Call]] = {}  # `map(f, xs)`: f runs once per x
+        self.traced_scopes: set[Scope] = set()
+        self._memo: dict[ast.expr, Value | None] = {}
+        self._dotted: dict[tuple[Path, str], Value | None] = {}
+        self._by_name: dict[str, Module] = {module.name: module for module in modules}
+        self._link()
+
+    # -- linking -------------------------------------------------------------------------------------------------------
+
+    def _link(self) -> None:
+        """Twice: a method of a parameter resolves only once the callers of its function are known."""
+        for _ in range(2):
+            self._memo.clear()
+            callers: dict[Scope, list[Call]] = {}
+            mapped: dict[Scope, list[Call]] = {}
+            for module in self.modules.values():
+                for call in module.calls:
+                    self._link_call(call, callers, mapped)
+            self.callers, self.mapped = callers, mapped
+        self._memo.clear()
+        for module in self.modules.values():
+            for scope in module.scopes:
+                if scope.is_function and self._is_traced(scope):
+                    self.traced_scopes.add(scope)
+
+    def _link_call(self, call: Call, callers: dict[Scope, list[Call]], mapped: dict[Scope, list[Call]]) -> None:
+        target = self.resolve(call.node.func, call.where.scope)
+        if target and target.scope is not None:
+            callee = target.scope
+            if target.kind == "class":
+                made = self.member(callee, "__init__")
+                callee = made.scope if made and made.scope else callee
+            elif target.kind == "object":
+                method = self.member(callee, "__call__") or self.member(callee, "call")
+                callee = method.scope if method and method.scope else callee
+            callers.setdefault(callee, []).append(call)
+        self._link_arguments(call, target, callers, mapped)
+
+    def _link_arguments(
+        self, call: Call, target: Value | None, callers: dict[Scope, list[Call]], mapped: dict[Scope, list[Call]]
+    ) -> None:
+        """Functions that are handed over: `tf.function(step)`, `ds.map(parse)`, `pool.map(classify, paths)`."""
+        name = target.name if target else ""
+        attribute = call.node.func.attr if isinstance(call.node.func, ast.Attribute) else ""
+        for argument in (*call.node.args, *[k.value for k in call.node.keywords if k.arg == "target"]):
+            if not isinstance(argument, ast.Name | ast.Attribute | ast.Lambda):
+                continue
+            passed = self.resolve(argument, call.where.scope)
+            if not passed or passed.kind not in ("function", "traced") or passed.scope is None:
+                continue
+            if name.startswith(("tf.data.", "tf.map_fn", "tf.while_loop", "tf.cond", "tf.function", "tf.vectorized_map")):
+                self.traced_scopes.add(passed.scope)
+            elif attribute == "map" and len(call.node.args) == 1:
+                self.traced_scopes.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
+            elif (isinstance(call.node.func, ast.Name) and call.node.func.id == "map") or attribute in CALLS_EACH:
+                mapped.setdefault(passed.scope, []).append(call)
+            elif attribute in CALLS_ONCE:
+                callers.setdefault(passed.scope, []).append(call)
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def name_of(self, expr: ast.expr, scope: Scope) -> str:
+        """The canonical name of what `expr` holds; "" when unknown."""
+        value = self.resolve(expr, scope)
+        return value.name if value else ""
+
+    def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Value | None:
+        if expr in self._memo:
+            return self._memo[expr]
+        if depth > DEPTH:
+            return None
+        self._memo[expr] = None  # a cycle resolves to nothing
+        value = self._resolve(expr, scope, depth + 1)
+        self._memo[expr] = value
+        return value
+
+    def _resolve(self, expr: ast.expr, scope: Scope, depth: int) -> Value | None:
+        match expr:
+            case ast.Name():
+                return self._resolve_name(expr, scope, depth)
+            case ast.Attribute():
+                owner = self.resolve(expr.value, scope, depth)
+                return self._resolve_attribute(owner, expr.attr, depth) if owner else None
+            case ast.Call():
+                return self._resolve_call(expr, scope, depth)
+            case ast.Constant():
+                return Value("constant", constant=expr.value)
+            case ast.Lambda():
+                found = [s for s in scope.module.scopes if s.node is expr]
+                return Value("function", scope=found[0]) if found else None
+            case ast.IfExp():
+                return self.resolve(expr.body, scope, depth) or self.resolve(expr.orelse, scope, depth)
+            case ast.NamedExpr() | ast.Await():
+                return self.resolve(expr.value, scope, depth)
+            case ast.BoolOp():
+                values = (self.resolve(part, scope, depth) for part in expr.values)
+                return next((v for v in values if v and v.kind != "constant"), None)
+            case ast.UnaryOp(operand=ast.Constant(value=int() | float() as number), op=ast.USub()):
+                return Value("constant", constant=-number)
+        return None
+
+    def bindings(self, name: str, scope: Scope) -> list[Binding]:
+        """The bindings of a name as code in `scope` sees it: the nearest scope that binds it, classes skipped."""
+        seeker: Scope | None = scope
+        while seeker is not None:
+            visible = seeker is scope or not isinstance(seeker.node, ast.ClassDef)
+            if visible and name in seeker.bindings and name not in seeker.outer_names:
+                return seeker.bindings[name]
+            seeker = seeker.parent
+        return []
+
+    def _resolve_name(self, expr: ast.Name, scope: Scope, depth: int) -> Value | None:
+        found = self.bindings(expr.id, scope)
+        if not found:
+            return Value("name", expr.id)  # a builtin
+        here = [b for b in found if b.where.scope is scope and getattr(b.node, "lineno", 0) <= expr.lineno]
+        # The last one before the use in the same scope; else whichever says something, the last first.
+        for binding in [*reversed(here), *[b for b in reversed(found) if b not in here]]:
+            if binding.kind in ("target", "augment", "other"):
+                continue
+            value = self._resolve_binding(binding, depth)
+            if value:
+                return value
+        return None
+
+    def _resolve_binding(self, binding: Binding, depth: int) -> Value | None:
+        scope = binding.where.scope
+        if binding.kind == "import":
+            return self._resolve_import(binding.imported, scope.module, depth)
+        if binding.kind in ("def", "class"):
+            traced = binding.kind == "def" and binding.scope is not None and self.is_compiled(binding.scope)
+            return Value("traced" if traced else {"def": "function"}.get(binding.kind, "class"), scope=binding.scope)
+        if binding.kind == "parameter":
+            return self._resolve_parameter(binding, depth)
+        if binding.value is None:
+            return None
+        value = self.resolve(binding.value, scope, depth)
+        if value and binding.kind == "with" and value.name.endswith("().as_default()"):
+            return Value("name", value.name.removesuffix(".as_default()"))
+        return value
+
+    def _resolve_parameter(self, binding: Binding, depth: int) -> Value | None:
+        scope = binding.where.scope
+        if scope.is_method and scope.parameters[:1] == [binding.name] and scope.parent:
+            return Value("object", scope=scope.parent)
+        for call in self.callers.get(scope, ())[:8]:
+            argument = argument_for(call, scope, binding.name)
+            value = self.resolve(argument, call.where.scope, depth) if argument is not None else None
+            if value:
+                return value
+        return None
+
+    def _resolve_import(self, dotted: str, module: Module, depth: int) -> Value | None:
+        key = (module.file.parent, dotted)
+        if key not in self._dotted:
+            self._dotted[key] = None
+            self._dotted[key] = self._find_import(dotted, module, depth)
+        return self._dotted[key]
+
+    def _find_import(self, dotted: str, module: Module, depth: int) -> Value | None:
+        target = self._find_module(dotted, module)
+        if target:
+            return Value("module", target.path)
+        base, _, name = dotted.rpartition(".")
+        home = self._find_module(base or ".", module) if base or dotted.startswith(".") else None
+        if home and name in home.scope.bindings:
+            for binding in reversed(home.scope.bindings[name]):
+                value = self._resolve_binding(binding, depth + 1)
+                if value:
+                    return value
+            return None
+        return Value("name", canonical(dotted)) if not dotted.startswith(".") else None
+
+    def _find_module(self, dotted: str, module: Module) -> Module | None:
+        """The project's own file behind an import: relative, beside the importer, or from a folder above it."""
+        level = len(dotted) - len(dotted.lstrip("."))
+        parts = [p for p in dotted.lstrip(".").split(".") if p]
+        folder = module.file.parent
+        if level:
+            for _ in range(level - 1):
+                folder = folder.parent
+            return self._file_at(folder, parts)
+        for candidate in (folder, *folder.parents):
+            found = self._file_at(candidate, parts)
+            if found or candidate == self.root:
+                return found or self._file_at(self.root / "src", parts)
+        return None
+
+    def _file_at(self, folder: Path, parts: list[str]) -> Module | None:
+        path = folder.joinpath(*parts)
+        return (self._files.get(path.with_name(path.name + ".py")) if parts else None) or self._files.get(
+            path / "__init__.py"
+        )
+
+    def _resolve_attribute(self, owner: Value, attribute: str, depth: int) -> Value | None:
+        if owner.kind == "module":
+            return self._resolve_member_of_module(self.modules[owner.name], attribute, depth)
+        if owner.kind in ("object", "class") and owner.scope is not None:
+            return self.member(owner.scope, attribute, depth)
+        if owner.kind in ("function", "traced"):
+            return owner if attribute in ("get_concrete_function", "python_function", "__wrapped__") else None
+        return Value("name", canonical(f"{owner.name}.{attribute}")) if owner.kind == "name" else None
+
+    def _resolve_member_of_module(self, module: Module, attribute: str, depth: int) -> Value | None:
+        for binding in reversed(module.scope.bindings.get(attribute, [])):
+            value = self._resolve_binding(binding, depth)
+            if value:
+                return value
+        return None
+
+    def member(self, owner: Scope, attribute: str, depth: int = 0) -> Value | None:
+        """An attribute of a project class: defined in it, set on `self`, or from its bases (`keras.Model().predict`)."""
+        for binding in [*reversed(owner.bindings.get(attribute, [])), *reversed(owner.attributes.get(attribute, []))]:
+            value = self._resolve_binding(binding, depth)
+            if value:
+                return value
+        if depth < DEPTH:
+            for base in self.bases(owner):
+                if base.kind == "class" and base.scope is not None and base.scope is not owner:
+                    value = self.member(base.scope, attribute, depth + 1)
+                    if value:
+                        return value
+                elif base.kind == "name" and base.name.startswith(("keras.", "tf.")):
+                    return Value("name", f"{base.name}().{attribute}")
+        return None
+
+    def bases(self, owner: Scope) -> list[Value]:
+        if not isinstance(owner.node, ast.ClassDef) or owner.parent is None:
+            return []
+        found = (self.resolve(base, owner.parent) for base in owner.node.bases)
+        return [base for base in found if base]
+
+    def ancestry(self, owner: Scope, depth: int = 0) -> Iterator[str]:
+        """Canonical names of a project class's bases outside the project, however far up."""
+        for base in self.bases(owner):
+            if base.kind == "name":
+                yield base.name
+            elif base.kind == "class" and base.scope is not None and depth < DEPTH:
+                yield from self.ancestry(base.scope, depth + 1)
+
+    def _resolve_call(self, expr: ast.Call, scope: Scope, depth: int) -> Value | None:
+        target = self.resolve(expr.func, scope, depth)
+        if target is None:
+            return None
+        if target.kind == "class":
+            return Value("object", scope=target.scope)
+        if target.kind in ("function", "traced") and target.scope is not None:
+            return self._resolve_returned(target.scope, depth) if not target.scope.yields else None
+        if target.kind != "name":
+            return None
+        if target.name in ("tf.function", "tf.function()"):
+            wrapped = self.resolve(expr.args[0], scope, depth) if expr.args else None
+            if not expr.args:
+                return Value("name", "tf.function()")
+            return Value("traced", scope=wrapped.scope if wrapped else None)
+        if target.name in ("functools.partial", "tqdm.tqdm", "tqdm") and expr.args:
+            return self.resolve(expr.args[0], scope, depth)
+        return Value("name", f"{target.name}()")
+
+    def _resolve_returned(self, callee: Scope, depth: int) -> Value | None:
+        for returned in callee.returns:
+            value = self.resolve(returned, callee, depth)
+            if value and value.kind != "constant":
+                return value
+        return None
+
+    # -- where code runs -----------------------------------------------------------------------------------------------
+
+    def is_compiled(self, scope: Scope) -> bool:
+        """Decorated as a tf.function."""
+        where = scope.parent or scope.module.scope
+        for decorator in scope.decorators:
+            bare = decorator.func if isinstance(decorator, ast.Call) else decorator
+            name = self.name_of(bare, where)
+            if name == "tf.function":
+                return True
+            if name == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
+                return self.name_of(decorator.args[0], where) == "tf.function"
+        return False
+
+    def _is_traced(self, scope: Scope) -> bool:
+        if self.is_compiled(scope):
+            return True
+        if scope.is_method and scope.parent is not None and scope.name in TRACED_METHODS:
+            return any(name.startswith("keras.") for name in self.ancestry(scope.parent))
+        return False
+
+    def is_cached(self, scope: Scope) -> bool:
+        where = scope.parent or scope.module.scope
+        bare = (d.func if isinstance(d, ast.Call) else d for d in scope.decorators)
+        return any(self.name_of(d, where) in CACHES or self.name_of(d, where).endswith("cache") for d in bare)
+
+    def traced(self, where: Context) -> bool:
+        """Whether code there is Python that runs only while TensorFlow traces it."""
+        return self._traced_scope(where.scope, set())
+
+    def _traced_scope(self, scope: Scope, seen: set[Scope]) -> bool:
+        seen.add(scope)
+        if scope in self.traced_scopes:
+            return True
+        if scope.parent is not None and scope.parent.is_function and self._traced_scope(scope.parent, seen):
+            return True
+        calls = [call for call in self.callers.get(scope, ()) if call.where.scope not in seen]
+        return bool(calls) and all(self._traced_scope(call.where.scope, seen) for call in calls)
+
+    def running(self, where: Context) -> list[Running]:
+        """Every way that code there runs in loops; the shortest chain of calls first."""
+        found: list[Running] = []
+        seen: set[Scope] = set()
+        queue = [(where, (), Running((), ()))]
+        while queue:
+            at, chain, inner = queue.pop(0)
+            if is_guarded(at):
+                continue
+            around = tuple(loops_of(at))
+            path = Running(inner.loops + around, inner.chains + (chain,) * len(around))
+            if around:
+                found.append(path)
+            scope = at.scope
+            if not scope.is_function or scope in seen or len(chain) > DEPTH:
+                continue
+            seen.add(scope)
+            if self.is_cached(scope) or scope in self.traced_scopes:
+                continue
+            queue += [(call.where, (call, *chain), path) for call in self.callers.get(scope, ())]
+            for call in self.mapped.get(scope, ()):
+                loop = next((lp for lp in call.where.scope.module.loops if lp.node is call.node), None)
+                loop = loop or Loop(call.node, call.where, "map")
+                found.append(Running((*path.loops, loop), (*path.chains, (call, *chain))))
+        return found
+
+
+def loops_of(where: Context) -> Iterator[Loop]:
+    loop = where.loop
+    while loop is not None:
+        yield loop
+        loop = loop.where.loop
+
+
+def argument_for(call: Call, callee: Scope, parameter: str) -> ast.expr | None:
+    """The expression that a call hands to a parameter."""
+    for keyword in call.node.keywords:
+        if keyword.arg == parameter:
+            return keyword.value
+    names = callee.parameters
+    if callee.is_method and names and not _is_static(callee):
+        names = names[1:]
+    if parameter in names and not any(isinstance(a, ast.Starred) for a in call.node.args):
+        index = names.index(parameter)
+        if index < len(call.node.args):
+            return call.node.args[index]
+    return None
+
+
+def _is_static(scope: Scope) -> bool:
+    return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in scope.decorators)
+
+
+def is_guarded(where: Context) -> bool:
+    """Under a test that lets it run once or seldom: `if x is None`, `if k not in cache`, `if step % 100 == 0`."""
+    return any(_is_guard(test) for test in where.tests)
+
+
+def _is_guard(test: ast.expr) -> bool:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            for operator, right in zip(node.ops, node.comparators, strict=True):
+                if isinstance(operator, ast.Is) and isinstance(right, ast.Constant) and right.value is None:
+                    return True
+                if isinstance(operator, ast.NotIn):
+                    return True
+                number = isinstance(right, ast.Constant) and type(right.value) is int
+                if isinstance(operator, ast.Eq) and number:
+                    return True
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            if isinstance(node.operand, ast.Name | ast.Attribute):
+                return True
+            if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
+                return node.operand.func.id == "hasattr"
+    return False
