@@ -25,6 +25,7 @@ def judge(before: str | list[str], after: str) -> bool | None:
         ("cat.jpg tabby 0.93 in 0.31 s\n", "cat.jpg tabby 0.93 in 0.02 s\n"),
         ("sum 4 at 12 images/s", "sum 4 at 480 images/s"),
         ("sum 4 after 0:00:12.5", "sum 4 after 0:00:01"),
+        ("sum 4 in 1m 12s", "sum 4 in 3s"),
     ],
 )
 def test_rounding_and_durations_are_not_differences(before: str, after: str) -> None:
@@ -45,6 +46,7 @@ def test_rounding_and_durations_are_not_differences(before: str, after: str) -> 
         ("conv2d_1 1.0", "conv2d_2 1.0"),
         ("max 3.0 min 0.5", "max 4.0 min 0.5"),
         ("done", ""),
+        ("far 5m away", "far 6m away"),
     ],
 )
 def test_a_changed_answer_is_a_difference(before: str, after: str) -> None:
@@ -82,6 +84,14 @@ def test_the_bar_of_predict_may_vanish() -> None:
     one = bar(1, 1, "0s 52ms/step") + bar(1, 1, "0s 64ms/step") + "\nanswer 7\n"
     assert judge(one + one, "answer 7\nanswer 7\n") is True
     assert judge(one + one, "answer 7\nanswer 8\n") is False
+
+
+def test_durations_that_were_not_compared_are_counted() -> None:
+    before = [Output(b"sum 4.5 in 3.1 s")] * 2
+    assert same_results(before, [Output(b"sum 4.5 in 0.2 s")]).notes == (
+        "on stdout, not compared: 1 of its durations and rates",
+    )
+    assert same_results(before, [Output(b"sum 4.5 in 3.1 s")]).notes == ()
 
 
 def test_output_that_changes_its_length_cannot_be_compared() -> None:

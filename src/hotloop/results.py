@@ -53,9 +53,11 @@ def same_results(before: Sequence[Output], after: Sequence[Output]) -> Sameness:
 # -- what was printed ----------------------------------------------------------------------------------------
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
-_UNIT = r"(?:\s?(?:ns|us|µs|μs|ms|s|sec|secs|seconds?|minutes?|hours?)|min|m|h)\b"
+_HOURS = r"(?:\d+h\s?)?(?:\d+m(?:in)?\s?)?"
+_UNIT = r"\s?(?:ns|us|µs|μs|ms|s|sec|secs|seconds?|minutes?|hours?)\b"
 _TOKEN = re.compile(
-    rf"(?P<timing>(?:{_NUMBER}{_UNIT}[ ]*)+(?:/\s?\w+)?|{_NUMBER}\s?\w+/s(?:ec)?\b|\b\d+:\d\d:\d\d(?:\.\d+)?)"
+    rf"(?P<timing>{_HOURS}(?:{_NUMBER}{_UNIT}[ ]*)+(?:/\s?\w+)?"
+    rf"|{_NUMBER}\s?\w+/s(?:ec)?\b|\b\d+:\d\d:\d\d(?:\.\d+)?)"
     rf"|(?P<text>0[xX][0-9a-fA-F]+|(?!(?:nan|inf|NaN|Infinity)\b)[^\W\d]\w*)"
     rf"|(?P<number>(?:(?<![\w)\]])[-+])?(?:{_NUMBER}|nan\b|inf\b|NaN\b|Infinity\b))"
     r"|(?P<other>\w+|[^\w\s])"
@@ -85,11 +87,13 @@ def _same_stdout(before: Sequence[bytes], after: Sequence[bytes]) -> _Printed:
             None, notes=("stdout of the program changes its length from run to run: not compared",)
         )
     masked = [any(not _same_token(token, other[i]) for other in others) for i, token in enumerate(known)]
-    for output in map(_tokens, after):
+    outputs = [_tokens(text) for text in after]
+    for output in outputs:
         difference = _first_difference(known, output, masked)
         if difference:
             return _Printed(False, notes=(difference,))
-    notes = _masked_note(sum(masked))
+    timings = sum(len({output[i].text for output in (known, *outputs)}) > 1 for i in _timings(known))
+    notes = _masked_notes(sum(masked), timings)
     open_tokens = [t for t, hidden in zip(known, masked, strict=True) if not hidden and t.kind != "timing"]
     numbers = sum(token.kind == "number" for token in open_tokens)
     # A line of which a part is masked (`took 3.1 s`) proves nothing by its other words.
@@ -98,11 +102,18 @@ def _same_stdout(before: Sequence[bytes], after: Sequence[bytes]) -> _Printed:
     return _Printed(True if numbers or steady else None, numbers, notes)
 
 
-def _masked_note(count: int) -> tuple[str, ...]:
-    if not count:
-        return ()
-    what = "value on stdout differs" if count == 1 else "values on stdout differ"
-    return (f"{count} {what} from run to run of the program before the change: not compared",)
+def _timings(tokens: Sequence[_Token]) -> list[int]:
+    return [i for i, token in enumerate(tokens) if token.kind == "timing"]
+
+
+def _masked_notes(values: int, timings: int) -> tuple[str, ...]:
+    notes = []
+    if values:
+        differ = "value on stdout differs" if values == 1 else "values on stdout differ"
+        notes.append(f"{values} {differ} from run to run of the program before the change: not compared")
+    if timings:
+        notes.append(f"on stdout, not compared: {timings} of its durations and rates")
+    return tuple(notes)
 
 
 def _tokens(stdout: bytes) -> list[_Token]:
