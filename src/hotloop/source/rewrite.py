@@ -1,0 +1,211 @@
+"""Module -> changed Module: moves and replaces syntax with LibCST, so that all else stays byte for byte."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hotloop.model import Edit, Fix, Place, Refusal, Safety
+from hotloop.source.module import Module, Scope, place_of
+
+if TYPE_CHECKING:
+    import libcst as cst
+
+
+class Refused(Exception):  # noqa: N818 - it carries an answer, not an error
+    """Raised where a precondition of a fix fails; `fix` functions turn it into a Refusal."""
+
+    def __init__(self, reason: str, node: ast.AST | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.node = reason, node
+
+    def refusal(self, module: Module, place: Place) -> Refusal:
+        return Refusal(self.reason, place_of(module, self.node) if self.node is not None else place)
+
+
+class Rewriter:
+    """One file being changed. Syntax is found by the place of its `ast` node; changes are made in one go at the end."""
+
+    def __init__(self, module: Module) -> None:
+        import libcst
+        from libcst.metadata import MetadataWrapper, PositionProvider
+
+        self.module = module
+        self.tree = libcst.parse_module(module.data)
+        if self.tree.bytes != module.data:
+            raise Refused("the file does not survive being read and written back")
+        positions = MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+        self._lines = module.data.decode("utf-8-sig", "replace").splitlines() or [""]
+        self._by_start: dict[tuple[int, int], list[tuple[tuple[int, int], Any]]] = {}
+        for node, span in positions.items():
+            start, end = (span.start.line, span.start.column), (span.end.line, span.end.column)
+            self._by_start.setdefault(start, []).append((end, node))
+        self._changes: dict[Any, list[Any]] = {}
+
+    # -- finding -------------------------------------------------------------------------------------------------------
+
+    def expression(self, node: ast.expr) -> cst.BaseExpression:
+        import libcst
+
+        end = self._point(node.end_lineno or 0, node.end_col_offset or 0)
+        for stop, found in self._by_start.get(self._point(node.lineno, node.col_offset), []):
+            if stop == end and isinstance(found, libcst.BaseExpression):
+                return found
+        raise Refused("the expression is written in a way that cannot be rewritten", node)
+
+    def statement(self, node: ast.stmt) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
+        """The statement with all its lines; one of several on a line (`a; b`) is refused."""
+        import libcst
+
+        for _, found in self._by_start.get(self._point(node.lineno, node.col_offset), []):
+            if isinstance(found, libcst.BaseCompoundStatement):
+                return found
+            if isinstance(found, libcst.SimpleStatementLine):
+                if len(found.body) > 1:
+                    raise Refused("several statements share a line", node)
+                return found
+        raise Refused("the statement is written in a way that cannot be rewritten", node)
+
+    def _point(self, line: int, column: int) -> tuple[int, int]:
+        """`ast` counts UTF-8 bytes, LibCST characters."""
+        text = self._lines[line - 1] if line <= len(self._lines) else ""
+        return line, len(text.encode()[:column].decode("utf-8", "replace"))
+
+    # -- changing ------------------------------------------------------------------------------------------------------
+
+    def replace(self, old: cst.CSTNode, *new: cst.CSTNode) -> None:
+        """Put nothing, one node or several statements in the place of `old`."""
+        self._changes[old] = list(new)
+
+    def before(self, statement: cst.CSTNode, *new: cst.CSTNode) -> None:
+        """Put statements before one that stays."""
+        self._changes[statement] = [*new, *self._changes.get(statement, [statement])]
+
+    def require_import(self, name: str) -> None:
+        """`import name`, once, before the first plain import of the file unless it is there already."""
+        import libcst
+
+        bound = self.module.scope.bindings.get(name, [])
+        if any(b.kind == "import" and b.imported == name for b in bound):
+            return
+        if bound:
+            raise Refused(f"the file uses the name `{name}` for something else")
+        line = libcst.parse_statement(f"import {name}\n", config=self.tree.config_for_parsing)
+        anchor = next((n for n in self.module.tree.body if _is_plain_import(n)), None)
+        if anchor is None:
+            anchor = next(iter(self.module.tree.body[1:] or self.module.tree.body))
+        found = self.statement(anchor)
+        if isinstance(found, libcst.SimpleStatementLine) and isinstance(line, libcst.SimpleStatementLine):
+            line = line.with_changes(leading_lines=found.leading_lines)
+            self._changes[found] = [line, found.with_changes(leading_lines=[])]
+        else:
+            self.before(found, line)
+
+    def new_name(self, wanted: str, *scopes: Scope) -> str:
+        """`wanted`, or with a number behind it where that name is taken."""
+        taken = set(self.module.scope.bindings)
+        taken |= {n.id for n in ast.walk(self.module.tree) if isinstance(n, ast.Name)}
+        for scope in scopes:
+            taken |= set(scope.bindings)
+        number, name = 1, wanted
+        while name in taken or name in dir(__builtins__):
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    def parse_block(self, text: str) -> list[cst.SimpleStatementLine | cst.BaseCompoundStatement]:
+        """Statements from text, in the file's own indentation and line endings."""
+        import libcst
+
+        unit = self.tree.default_indent
+        lines = [_reindent(line, unit) for line in text.splitlines()]
+        parsed = libcst.parse_module("\n".join(lines) + "\n", config=self.tree.config_for_parsing)
+        body = list(parsed.body)
+        if body and parsed.header:
+            body[0] = body[0].with_changes(leading_lines=[*parsed.header, *body[0].leading_lines])
+        return body  # type: ignore[return-value]
+
+    def code(self, node: cst.CSTNode) -> str:
+        return self.tree.code_for_node(node)
+
+    # -- the result ----------------------------------------------------------------------------------------------------
+
+    def data(self) -> bytes:
+        import libcst
+
+        changes = self._changes
+
+        class Apply(libcst.CSTTransformer):
+            def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+                if original_node not in changes:
+                    return updated_node
+                new = changes[original_node]
+                # A node that stays among its replacements stays as its own children were changed.
+                new = [updated_node if node is original_node else node for node in new]
+                if not new:
+                    return libcst.RemoveFromParent()
+                return new[0] if len(new) == 1 else libcst.FlattenSentinel(new)
+
+        changed = self.tree.visit(Apply())
+        return changed.bytes
+
+    def fix(self, title: str, safety: Safety) -> Fix:
+        new = self.data()
+        ast.parse(new)  # a patch that does not parse is our defect: fail here, loudly
+        return Fix(title, tuple(edits_between(self.module.path, self.module.data, new)), safety)
+
+
+def edits_between(path: str, old: bytes, new: bytes) -> list[Edit]:
+    """The line spans that changed, as byte edits."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    starts = [0]
+    for line in before:
+        starts.append(starts[-1] + len(line))
+    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
+    return [
+        Edit(path, starts[i1], starts[i2], b"".join(after[j1:j2]).decode("utf-8"))
+        for tag, i1, i2, j1, j2 in matcher.get_opcodes()
+        if tag != "equal"
+    ]
+
+
+def apply_edits(data: bytes, edits: Sequence[Edit]) -> bytes:
+    for edit in sorted(edits, key=lambda e: e.start, reverse=True):
+        data = data[: edit.start] + edit.text.encode("utf-8") + data[edit.end :]
+    return data
+
+
+def body_of(block: Any) -> list[Any]:
+    """The statements of a compound statement; `if x: y` on one line is refused."""
+    import libcst
+
+    if not isinstance(block.body, libcst.IndentedBlock):
+        raise Refused("the block stands on one line with its header")
+    return list(block.body.body)
+
+
+def with_body(block: Any, statements: Sequence[Any]) -> Any:
+    """The same compound statement around other statements; an empty body gets a `pass`."""
+    import libcst
+
+    body = list(statements) or [libcst.SimpleStatementLine([libcst.Pass()])]
+    return block.with_changes(body=block.body.with_changes(body=body))
+
+
+def without_blank_lines(statement: Any) -> Any:
+    """The statement with the comments above it, but not the blank lines."""
+    kept = [line for line in statement.leading_lines if line.comment is not None]
+    return statement.with_changes(leading_lines=kept)
+
+
+def _reindent(line: str, unit: str) -> str:
+    stripped = line.lstrip(" ")
+    return unit * ((len(line) - len(stripped)) // 4) + stripped
+
+
+def _is_plain_import(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Import) or (
+        isinstance(node, ast.ImportFrom) and node.module != "__future__" and node.level == 0
+    )
