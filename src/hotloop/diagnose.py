@@ -247,14 +247,16 @@ def _rank(finding: Finding) -> tuple[float, int, Place, str]:
 
 def _static_findings(recording: Recording) -> Report:
     """What `check` says of the user's files that ran, as far as they are still there."""
-    from hotloop.check import check_files
-
     root = Path(str(recording.meta.get("root", ".")))
     stacks = [event.stack for event in recording.events] + [sample.stack for sample in recording.samples]
     named = {frame.path for stack in stacks for frame in stack} | {run.place.path for run in recording.loops}
     named.add(str(recording.meta.get("program", "")))
     paths = [root / name for name in sorted(named) if name and (root / name).is_file()]
-    return check_files(root, paths) if paths else Report(command="check")
+    if not paths:
+        return Report(command="check")
+    from hotloop.check import check_files
+
+    return check_files(root, paths)
 
 
 def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:

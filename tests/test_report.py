@@ -1,0 +1,417 @@
+"""A report reads well at a terminal, travels as JSON, and as a page runs nothing that it was not meant to."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from recordings import loop
+
+from hotloop.cli import main
+from hotloop.model import (
+    Cost,
+    Evidence,
+    Finding,
+    Fix,
+    HotloopError,
+    LoopSummary,
+    Place,
+    Problem,
+    Refusal,
+    Report,
+    Series,
+    Symptom,
+    Trial,
+    Verdict,
+    from_plain,
+)
+from hotloop.report import render
+from hotloop.report.rulebook import listing
+from hotloop.rules import all_rules
+
+SOURCE = """import tensorflow as tf
+
+
+def train(batches):
+    for batch in batches:
+\tstep = tf.function(model)
+\tstep(batch)  # [bold] is not markup
+"""
+RUN = loop(5, 7, [0.9] + [0.1] * 100, path="train.py")
+SUMMARY = LoopSummary(RUN, 0.1, {"compute": 2.0, "trace": 8.0, "python": 0.9})
+FINDING = Finding(
+    rule="made-up",
+    place=Place("train.py", 6, 4, 6, 30),
+    message="`step` was traced 100 times in 100 steps (8.00 s of 12.0 s): make it once, before the loop.",
+    basis="both",
+    confidence="high",
+    loop=RUN.place,
+    chain=(Place("main.py", 40), Place("lib.py", 12)),
+    cost=Cost(8.0, 0.667, 116_000.0),
+    evidence=(Evidence("traces", 100), Evidence("first runs", 2.5, "s")),
+    fix=Fix("make `step` once, before the loop", (), "verify"),
+)
+SYMPTOMS = (
+    Symptom(
+        "degrading", RUN.place, 0.2, "seconds/1000 steps", "step time grows from 100 ms to 300 ms", (0.1, 0.3)
+    ),
+)
+TRIAL = Trial(
+    "before", "after", "faster", True, 10.9, (9.8, 12.1), 41.2, 3.78, 5, ("2 numbers were not compared",)
+)
+MEMORY = Series("rss", "bytes", (0.0, 1.0, 2.0), (3e8, 4e8, math.nan))
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Report:
+    (tmp_path / "train.py").write_text(SOURCE)
+    meta = {
+        "root": str(tmp_path),
+        "program": "train.py",
+        "argv": ["train.py", "--name", "a b"],
+        "seconds": 12.0,
+        "import_seconds": 2.0,
+        "versions": {"tensorflow": "2.21.0"},
+        "folded": 1,
+    }
+    return Report(
+        "run",
+        (FINDING,),
+        SYMPTOMS,
+        (SUMMARY,),
+        notes=("Sessions are not visible.",),
+        memory=MEMORY,
+        meta=meta,
+    )
+
+
+@pytest.fixture(params=[60, 80, 120])
+def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return int(request.param)
+
+
+# -- terminal ------------------------------------------------------------------------------------------------
+
+
+def test_a_run_reads_verdict_first_at_eighty_columns(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert render(report, "terminal") == (
+        """\
+hotloop run train.py --name 'a b'
+12.0 s after 2.00 s of imports · TensorFlow 2.21.0
+
+train.py:5  for batch in batches:
+   ▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆ 101 steps · 100 ms per step · 10.9 s (91% of the run)
+   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒███·· ▒ trace 73%  █ compute 18%  · python 8%
+   ▲ step time grows from 100 ms to 300 ms
+
+train.py:6  made-up  high
+  █████████████░░░░░░░  8.00 s of 12.0 s (67%), 116 KB per step
+  `step` was traced 100 times in 100 steps (8.00 s of 12.0 s): make it once,
+  before the loop.
+     4 │ def train(batches):
+     5 │     for batch in batches:
+   > 6 │     step = tf.function(model)
+     7 │     step(batch)  # [bold] is not markup
+  where  in the loop at train.py:5, through main.py:40 → lib.py:12
+  seen   traces 100 · first runs 2.50 s
+  fix    make `step` once, before the loop (applied once proved)
+
+note Sessions are not visible.
+
+1 cause found; the first accounts for 67% of the run. 1 more finding under 2%
+not shown.
+"""
+    )
+
+
+def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
+    long = replace(FINDING, place=Place("a/very/long/" * 9 + "path.py", 1), message="word " * 60 + "x" * 300)
+    text = render(replace(report, findings=(FINDING, long), trials=(TRIAL,)), "terminal")
+    assert max(len(line) for line in text.splitlines()) <= width
+    assert not any(line != line.rstrip() for line in text.splitlines())
+
+
+def test_color_adds_escapes_and_changes_no_word(report: Report) -> None:
+    plain, colored = render(report, "terminal"), render(report, "terminal", color=True)
+    assert "\x1b[" in colored
+    assert "\x1b" not in plain
+    stripped = re.sub(r"\x1b\[[0-9;]*m", "", colored)
+    assert [line.rstrip() for line in stripped.splitlines()] == plain.splitlines()
+
+
+def test_text_from_outside_cannot_steer_the_terminal(report: Report) -> None:
+    hostile = "\x1b]0;title\x07\x1b[2J[red]\r\nx\udcff"
+    place = Place(hostile, 1)
+    bad = replace(FINDING, message=hostile, place=place, rule=hostile, loop=place)
+    text = render(
+        Report("run", (bad,), notes=(hostile,), diff=hostile, refusals=(Refusal(hostile, place),)), "terminal"
+    )
+    assert not set(text) & {"\x1b", "\x07", "\r"}
+    assert "[red]" in text
+    text.encode("utf-8")
+
+
+def test_a_clean_run_says_so_and_shows_its_loops(report: Report) -> None:
+    text = render(replace(report, findings=(), symptoms=()), "terminal")
+    assert "train.py:5" in text
+    assert "Nothing here is worth mending." in text
+
+
+def test_a_symptom_without_a_known_cause_is_not_called_clean(report: Report) -> None:
+    text = render(replace(report, findings=()), "terminal")
+    assert "worth mending" not in text
+    assert "No cause that hotloop knows" in text
+
+
+def test_check_without_findings_prints_nothing() -> None:
+    assert render(Report("check"), "terminal") == ""
+
+
+def test_check_counts_its_findings(report: Report) -> None:
+    static = replace(FINDING, cost=None, basis="static")
+    text = render(Report("check", (static, static), meta={"root": report.meta["root"]}), "terminal")
+    assert text.endswith("2 findings in 1 file.\n")
+    assert "of 12.0 s (" not in text
+
+
+def test_costs_that_overlap_are_never_added_up(report: Report) -> None:
+    both = (replace(FINDING, cost=Cost(11.0, 0.92)), replace(FINDING, cost=Cost(9.0, 0.75)))
+    text = render(replace(report, findings=both), "terminal")
+    assert all(int(share) <= 100 for share in re.findall(r"(\d+)%", text))
+
+
+def test_a_trial_shows_both_times_the_interval_and_the_verdict() -> None:
+    text = render(Report("compare", trials=(TRIAL,)), "terminal")
+    for part in ("41.2 s → 3.78 s", "10.9x (9.80–12.1)", "same", "`after` is 10.9x faster than `before`"):
+        assert part in text
+    assert "2 numbers were not compared" in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "speedup", "interval", "said"),
+    [
+        ("slower", 0.5, (0.4, 0.625), "2.00x slower than `before` in its loops (1.60–2.50)"),
+        ("slower", 0.5, (0.0, 0.9), "2.00x slower"),
+        ("inconclusive", 10.9, (0.0, math.inf), "Nothing is decided: 10.9x after 5 runs"),
+        ("different-results", 10.9, (9.8, 12.1), "The results of `after` differ"),
+        ("same", 1.01, (0.99, 1.03), "neither faster nor slower"),
+    ],
+)
+def test_each_verdict_is_a_sentence(
+    verdict: Verdict, speedup: float, interval: tuple[float, float], said: str
+) -> None:
+    trial = replace(TRIAL, verdict=verdict, speedup=speedup, interval=interval)
+    assert said in " ".join(render(Report("compare", trials=(trial,)), "terminal").split())
+
+
+def test_a_diff_and_a_defect_are_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    line = "+" + "x" * 150
+    problem = Problem("train.py", "made-up", "Traceback:\n  " + "y" * 150)
+    text = render(Report("fix", diff=f"--- a\n+++ b\n{line}\n", problems=(problem,)), "terminal")
+    assert line in text.splitlines()
+    assert "    " + "y" * 150 in text.splitlines()
+    assert "of hotloop itself, in made-up on train.py" in text
+
+
+def test_refusals_say_where_and_why() -> None:
+    refused = Refusal("the graph changes in the loop", Place("a.py", 3))
+    text = render(Report("fix", refusals=(refused,)), "terminal")
+    assert "not fixed a.py:3: the graph changes in the loop" in text
+    finding = replace(FINDING, fix=refused)
+    assert "no fix the graph changes in the loop" in render(Report("check", (finding,)), "terminal")
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"\xff\xfe\x00", b"one line\n"], ids=["gone", "binary", "shorter now"]
+)
+def test_a_file_that_changed_or_went_has_no_excerpt(report: Report, content: bytes | None) -> None:
+    path = Path(str(report.meta["root"])) / "train.py"
+    path.write_bytes(content) if content is not None else path.unlink()
+    text = render(report, "terminal")
+    assert "│" not in text
+    assert "train.py:5  for" in text
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(HotloopError, match="no format `xml`"):
+        render(Report("run"), "xml")
+
+
+# -- json ----------------------------------------------------------------------------------------------------
+
+
+def test_json_holds_the_whole_report_and_comes_back(report: Report) -> None:
+    text = render(replace(report, memory=Series("rss", "bytes")), "json")
+    plain = json.loads(text)
+    finding = plain["findings"][0]
+    assert (finding["rule"], finding["place"]["path"], finding["place"]["line"]) == ("made-up", "train.py", 6)
+    assert (finding["basis"], finding["confidence"], finding["cost"]["seconds"]) == ("both", "high", 8.0)
+    assert (finding["loop"]["line"], finding["fix"]["type"]) == (5, "fix")
+    assert (plain["symptoms"][0]["kind"], plain["symptoms"][0]["loop"]["line"]) == ("degrading", 5)
+    assert render(from_plain(Report, plain), "json") == text
+
+
+def test_json_has_null_where_a_number_is_none(report: Report) -> None:
+    endless = replace(TRIAL, interval=(0.0, math.inf), speedup=math.nan)
+    plain = json.loads(render(replace(report, trials=(endless,)), "json"), parse_constant=pytest.fail)
+    assert plain["memory"]["values"][2] is None
+    assert plain["trials"][0]["interval"] == [0.0, None]
+    assert plain["trials"][0]["speedup"] is None
+
+
+def test_every_field_of_the_report_is_documented() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "json.md").read_text(encoding="utf-8")
+    nouns = (
+        Report,
+        Finding,
+        Place,
+        Cost,
+        Evidence,
+        Fix,
+        Refusal,
+        Symptom,
+        LoopSummary,
+        type(RUN),
+        Series,
+        Trial,
+        Problem,
+    )
+    missing = [
+        f"{noun.__name__}.{f.name}" for noun in nouns for f in fields(noun) if f"`{f.name}`" not in page
+    ]
+    assert missing == []
+    assert f"version {Report('run').version}" in page
+
+
+# -- html ----------------------------------------------------------------------------------------------------
+
+TAGS = (
+    "html head meta title style body main header h1 h2 h3 p section article div span code b i ul li pre mark "
+    "dl dt dd table tr th td footer script"
+)
+ATTRIBUTES = "lang charset http-equiv content name class style id type colspan"
+
+
+class Page(HTMLParser):
+    """What a browser would see: every tag and attribute, the text, and the scripts."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: set[str] = set()
+        self.scripts: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] == "script":
+            self.scripts.append(data)
+        else:
+            self.text += data
+
+
+def test_the_page_shows_loops_causes_and_memory_and_loads_nothing(report: Report) -> None:
+    page = Page(render(replace(report, trials=(TRIAL,), diff="--- a\n+++ b\n-x\n+y\n"), "html"))
+    for part in (
+        "train.py:6",
+        "made-up",
+        "8.00 s of 12.0 s (67%)",
+        "trace 73%",
+        "step time grows",
+        "tf.function(model)",
+    ):
+        assert part in page.text
+    assert set(page.tags) <= set(TAGS.split())
+    assert page.attributes <= set(ATTRIBUTES.split())
+    charts = json.loads(page.scripts[0])
+    assert [chart["id"] for chart in charts] == ["steps-0", "memory"]
+    assert charts[0]["traces"][0]["y"][1] == pytest.approx(100.0)
+    assert charts[1]["traces"][0]["y"][2] is None
+
+
+def test_hostile_text_is_inert_on_the_page(tmp_path: Path) -> None:
+    hostile = "</script><img src=x onerror=alert(1)><!-- \u2028 ' \" `<b onclick=x>` &lt;"
+    (tmp_path / "x.py").write_text(f"{hostile}\n")
+    place = Place(hostile, 1)
+    finding = replace(
+        FINDING,
+        place=Place("x.py", 1),
+        message=hostile,
+        rule=hostile,
+        loop=place,
+        chain=(place,),
+        evidence=(Evidence(hostile, 1, hostile),),
+        fix=Refusal(hostile, place),
+    )
+    run = replace(RUN, place=place, kind=hostile)
+    report = Report(
+        "run",
+        (finding, replace(finding, place=place, fix=Fix(hostile, (), "advice"))),
+        (replace(SYMPTOMS[0], loop=place, message=hostile),),
+        (LoopSummary(run, 0.1, {hostile: 1.0}),),
+        (replace(TRIAL, before=hostile, after=hostile, notes=(hostile,)),),
+        (Refusal(hostile, place),),
+        (Problem(hostile, hostile, hostile),),
+        (hostile,),
+        hostile,
+        replace(MEMORY, name=hostile, unit=hostile),
+        {
+            "root": str(tmp_path),
+            "argv": [hostile],
+            "versions": {"tensorflow": hostile},
+            "machine": {hostile: hostile},
+        },
+    )
+    page = Page(render(report, "html"))
+    assert set(page.tags) <= set(TAGS.split())
+    assert page.attributes <= set(ATTRIBUTES.split())
+    assert page.tags.count("script") == 3
+    assert page.text.count("<img src=x onerror=alert(1)>") >= 10
+    assert "onerror" not in page.scripts[0]
+
+
+def test_a_warm_up_step_does_not_hide_the_others_in_the_chart() -> None:
+    run = loop(5, 7, [50.0] + [0.1] * 100)
+    page = Page(render(Report("run", loops=(LoopSummary(run, 0.1, {}),)), "html"))
+    (chart,) = json.loads(page.scripts[0])
+    assert chart["y"]["range"][1] < 200
+    assert "1 warm-up step above the chart" in page.text
+
+
+# -- the rule book -------------------------------------------------------------------------------------------
+
+
+def test_the_list_names_every_rule_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for rule in all_rules():
+        assert rule.name in text
+        assert rule.summary in text
+    assert listing([]).strip().startswith("`hotloop explain")
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+def test_a_rule_is_explained_with_its_own_specimens(rule: object, capsys: pytest.CaptureFixture[str]) -> None:
+    name = getattr(rule, "name", "")
+    assert main(["explain", name]) == 0
+    text = capsys.readouterr().out
+    for part in (name, "Why", "Instead", "Not when", "--- slow", "+++ fast"):
+        assert part in text
+    assert "# expect" not in text
+
+
+def test_an_unknown_rule_is_refused_with_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "no-such-rule"]) == 2
+    assert "there is no rule `no-such-rule`" in capsys.readouterr().err
