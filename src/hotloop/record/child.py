@@ -1,4 +1,4 @@
-"""Runs the user's program as `python program.py` would, inside the recorder. Started by path, never imported."""
+"""Runs the user's program as `python program.py` would, inside the recorder. Run by path, never imported."""
 
 from __future__ import annotations
 

@@ -12,6 +12,7 @@ Line = tuple[str, int]  # path as the recording shows it, line
 Stack = tuple[Line, ...]  # the user's frames, innermost first
 
 DEPTH = 8
+LIBRARIES = ("tensorflow", "keras", "tf_keras", "wrapt")
 HERE = str(Path(__file__).resolve().parent) + os.sep  # hotloop/record: never the user's
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
@@ -27,6 +28,7 @@ class Frames:
         self.folder = str(program.parent) + os.sep
         self.root = str(cwd) if program.is_relative_to(cwd) else str(program.parent)
         self._known: dict[str, str] = {}
+        self._packages: dict[str, str] = {}
         self._foreign = tuple(
             {str(Path(p).resolve()) + os.sep for p in sysconfig.get_paths().values() if _is_library(p)}
         )
@@ -73,6 +75,27 @@ class Frames:
             frame = frame.f_back if frame is not None else None
         return tuple(found)
 
+    def nearest_user(self, through: tuple[str, ...] = LIBRARIES) -> Line | None:
+        """The user's line that asked for this, if only `through` these packages (and us) lie between."""
+        frame: types.FrameType | None = sys._getframe(1)
+        while frame is not None:
+            filename = frame.f_code.co_filename
+            if shown := self.shown(filename):
+                return shown, frame.f_lineno
+            if self._package(filename) not in through and not filename.startswith(HERE):
+                return None
+            frame = frame.f_back
+        return None
+
+    def called_by_user(self, through: tuple[str, ...] = ()) -> bool:
+        return self.nearest_user(through) is not None
+
+    def _package(self, filename: str) -> str:
+        known = self._packages.get(filename)
+        if known is None:
+            known = self._packages[filename] = package_of(filename)
+        return known
+
     def here(self, depth: int = DEPTH) -> Stack:
         return self.stack(sys._getframe(1), depth)
 
@@ -83,6 +106,26 @@ def _skip_home(frame: types.FrameType) -> types.FrameType:
     if outer is not None and any(constant is frame.f_code for constant in outer.f_code.co_consts):
         return outer
     return frame
+
+
+def package_of(filename: str) -> str:
+    """The installed package that a file belongs to, or "". What AutoGraph wrote is TensorFlow's."""
+    if os.path.basename(filename).startswith("__autograph_generated"):
+        return "tensorflow"
+    parts = filename.split(os.sep)
+    for name in _LIBRARIES:
+        if name in parts[:-1]:
+            return parts[parts.index(name) + 1]
+    return ""
+
+
+def short_path(filename: str) -> str:
+    """A library's file without the machine's own folders."""
+    for name in _LIBRARIES:
+        _, found, inside = filename.rpartition(f"{os.sep}{name}{os.sep}")
+        if found:
+            return inside
+    return filename
 
 
 def _is_library(path: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ class Finder:
         self.frames, self.log, self.tracks, self.arrived = frames, log, tracks, arrived
         self.import_nanoseconds = 0
         self._arriving: list[tuple[str, int]] = []
+        self._landed: list[str] = []
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
@@ -41,8 +43,13 @@ class Finder:
                 self._tick(spec.origin, shown, spec.loader)
         return spec
 
+    @property
+    def importing(self) -> bool:
+        """TensorFlow or Keras is on its way in."""
+        return bool(self._arriving)
+
     def _is_mine(self, folder: str) -> bool:
-        return bool(self.frames.shown(str(Path(folder) / "__init__.py")))
+        return bool(self.frames.shown(os.path.join(folder, "__init__.py")))
 
     def _real_spec(
         self, name: str, path: Sequence[str] | None, target: types.ModuleType | None
@@ -79,9 +86,11 @@ class Finder:
                 self._arriving.pop()  # its import failed and was caught
             if self._arriving:
                 _, began = self._arriving.pop()
-                if not self._arriving:
+                self._landed.append(name)
+                if not any(_still_importing(other) for other, _ in self._arriving):
+                    self._arriving.clear()
                     self.import_nanoseconds += perf_counter_ns() - began
-            self.arrived[name]()
+                    self._all_landed()
 
         try:
             code = with_last_call(Path(filename).read_bytes(), filename, landed)
@@ -90,3 +99,13 @@ class Finder:
             self._arriving.pop()
             return
         loader.get_code = lambda fullname: code  # type: ignore[method-assign]
+
+    def _all_landed(self) -> None:
+        """TensorFlow and Keras import each other: probes go in when the outermost of them is complete."""
+        while self._landed:
+            self.arrived[self._landed.pop(0)]()
+
+
+def _still_importing(name: str) -> bool:
+    spec = getattr(sys.modules.get(name), "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))

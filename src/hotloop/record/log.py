@@ -15,17 +15,39 @@ KEYS = 2000
 EXAMPLES = 4  # kept of the first, and of the last
 
 
-class _Count:
-    __slots__ = ("count", "first", "first_examples", "last", "last_examples", "seconds", "totals")
+class Tally:
+    """One Event in the making. A probe on a hot path keeps hold of it and adds to it directly."""
 
-    def __init__(self, now: float) -> None:
+    __slots__ = ("_log", "count", "first", "first_examples", "last", "last_examples", "seconds", "totals")
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
         self.count = 0
         self.seconds = 0.0
-        self.first = now
-        self.last = now
+        self.first = self.last = log.now()
         self.totals: dict[str, float] = {}
         self.first_examples: list[Mapping[str, Any]] = []
         self.last_examples: deque[Mapping[str, Any]] = deque(maxlen=EXAMPLES)
+
+    def add(
+        self,
+        seconds: float,
+        totals: Mapping[str, float] | None = None,
+        example: Mapping[str, Any] | None = None,
+        count: int = 1,
+    ) -> None:
+        self._log.happened += 1
+        self.count += count
+        self.seconds += seconds
+        self.last = self._log.now()
+        if totals:
+            for name, value in totals.items():
+                self.totals[name] = self.totals.get(name, 0.0) + value
+        if example is not None:
+            if len(self.first_examples) < EXAMPLES:
+                self.first_examples.append(example)
+            else:
+                self.last_examples.append(example)
 
 
 class Log:
@@ -36,9 +58,11 @@ class Log:
         self.origin = origin
         self.pid = os.getpid()
         self.unseen: list[str] = []
+        self.deaf = False  # in a process forked from the recorded one
         self.doing = ""  # a phase that frames cannot show, set by a probe while it lasts
+        self.traced = 0.0  # seconds of tracing so far
         self.happened = 0
-        self._counts: dict[tuple[str, str, Stack], _Count] = {}
+        self._tallies: dict[tuple[str, str, Stack], Tally] = {}
 
     def now(self) -> float:
         return (perf_counter_ns() - self.origin) / 1e9
@@ -51,34 +75,20 @@ class Log:
         stack: Stack | None = None,
         totals: Mapping[str, float] | None = None,
         example: Mapping[str, Any] | None = None,
-        count: int = 1,
     ) -> None:
-        if stack is None:
-            stack = self.frames.here()
-        now = self.now()
-        entry = self._entry(kind, subject, stack, now)
-        self.happened += count
-        entry.count += count
-        entry.seconds += seconds
-        entry.last = now
-        if totals:
-            for name, value in totals.items():
-                entry.totals[name] = entry.totals.get(name, 0.0) + value
-        if example is not None:
-            if len(entry.first_examples) < EXAMPLES:
-                entry.first_examples.append(example)
-            else:
-                entry.last_examples.append(example)
+        self.tally(kind, subject, self.frames.here() if stack is None else stack).add(
+            seconds, totals, example
+        )
 
-    def _entry(self, kind: str, subject: str, stack: Stack, now: float) -> _Count:
+    def tally(self, kind: str, subject: str, stack: Stack) -> Tally:
         key = (kind, subject, stack)
-        entry = self._counts.get(key)
-        if entry is None and len(self._counts) >= KEYS:
-            key = (kind, subject if len(self._counts) < 2 * KEYS else "", stack[:1])
-            entry = self._counts.get(key)
-        if entry is None:
-            entry = self._counts[key] = _Count(now)
-        return entry
+        tally = self._tallies.get(key)
+        if tally is None and len(self._tallies) >= KEYS:
+            key = (kind, subject if len(self._tallies) < 2 * KEYS else "", stack[:1])
+            tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = Tally(self)
+        return tally
 
     def note(self, sentence: str) -> None:
         if sentence not in self.unseen and len(self.unseen) < 50:
@@ -90,14 +100,14 @@ class Log:
                 kind,
                 places(stack),
                 subject,
-                entry.count,
-                round(entry.seconds, 9),
-                round(entry.first, 6),
-                round(entry.last, 6),
-                {name: round(value, 9) for name, value in entry.totals.items()},
-                (*entry.first_examples, *entry.last_examples),
+                tally.count,
+                round(tally.seconds, 9),
+                round(tally.first, 6),
+                round(tally.last, 6),
+                {name: round(value, 9) for name, value in tally.totals.items()},
+                (*tally.first_examples, *tally.last_examples),
             )
-            for (kind, subject, stack), entry in list(self._counts.items())
+            for (kind, subject, stack), tally in list(self._tallies.items())
         )
 
 

@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from hotloop import __version__
-from hotloop.model import Exit, LoopRun, Recording, Sample, Series
+from hotloop.model import Exit, Recording, Sample, Series
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
 from hotloop.record.track import Track
@@ -25,7 +25,6 @@ class Recorder:
         self.origin = perf_counter_ns()
         self.log = Log(frames, self.origin)
         self.tracks: list[Track] = []
-        self.keras_tracks: Callable[[], list[Track]] = list
         self.samples: Callable[[], tuple[Sample, ...]] = tuple
         self.memory: Callable[[], Series] = lambda: Series("rss", "bytes")
         self.observables: list[Mapping[str, Any]] = []
@@ -39,7 +38,6 @@ class Recorder:
             "unseen": self.log.unseen,
         }
         self.living: dict[str, Callable[[], Any]] = {}  # meta that is asked for at each snapshot
-        self.before_snapshot: list[Callable[[], None]] = []
         self.exit = Exit()
         self._written = -1
         self._lock = threading.Lock()
@@ -61,15 +59,13 @@ class Recorder:
 
     def recording(self) -> Recording:
         now = perf_counter_ns()
-        for prepare in self.before_snapshot:
-            prepare()
         meta = {**self.meta, "seconds": round((now - self.origin) / 1e9, 6)}
         meta |= {name: ask() for name, ask in self.living.items()}
         meta |= _versions()
-        loops = (track.loop_run(self.origin, now) for track in [*self.tracks, *self.keras_tracks()])
+        loops = (track.loop_run(self.origin, now) for track in list(self.tracks))
         return Recording(
             meta,
-            tuple(run for run in loops if run.runs or _ran(run)),
+            tuple(run for run in loops if run.runs),
             self.log.events(),
             self.samples(),
             self.memory(),
@@ -93,10 +89,6 @@ class Recorder:
     def _activity(self) -> int:
         self.drain()
         return self.log.happened + sum(track.steps + track.runs for track in self.tracks)
-
-
-def _ran(run: LoopRun) -> bool:
-    return run.steps > 0
 
 
 def _versions() -> dict[str, str]:

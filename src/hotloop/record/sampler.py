@@ -3,40 +3,115 @@
 from __future__ import annotations
 
 import _thread
+import sys
+import threading
 import time
 from collections.abc import Callable
-from time import perf_counter_ns
+from dataclasses import dataclass
+from time import perf_counter
 
-DRAIN_EVERY = 0.02
+from hotloop.model import Sample
+from hotloop.record.frames import Stack
+from hotloop.record.log import Log, places
+from hotloop.record.phases import Phases
+
 PERIOD = 0.01
+DRAIN_EVERY = 0.02
+MEMORY_EVERY = 0.05
+SNAPSHOT_EVERY = 1.0
+SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it cost
+KEYS = 3000
+
+
+class Sampler:
+    """Seconds by phase and stack. A sample weighs the time since the one before, never one."""
+
+    def __init__(self, log: Log, ops: Callable[[], tuple[int, float]], importing: Callable[[], bool]) -> None:
+        self._log = log
+        self._importing = importing
+        self._phases = Phases(log.frames)
+        self._ops = ops
+        self._main = threading.main_thread().ident or 0
+        self._before = perf_counter()
+        self._ops_before = (0, 0.0)
+        self._found: dict[tuple[str, Stack], list[float]] = {}  # seconds, count, ops, op_seconds
+
+    def start(self) -> None:
+        self._before = perf_counter()
+
+    def look(self) -> None:
+        frame = sys._current_frames().get(self._main)
+        now = perf_counter()
+        elapsed, self._before = now - self._before, now
+        if self._importing():
+            return  # counted as `import_seconds`, and nobody's loop
+        phase, stack = self._phases.read(frame, self._log.doing)
+        del frame  # held no longer than needed: it keeps the program's locals alive
+        ops, op_seconds = self._ops()
+        entry = self._entry(phase, stack)
+        entry[0] += elapsed
+        entry[1] += 1
+        entry[2] += ops - self._ops_before[0]
+        entry[3] += min(
+            elapsed, op_seconds - self._ops_before[1]
+        )  # one in 16 is timed: an estimate, kept sane
+        self._ops_before = ops, op_seconds
+
+    def _entry(self, phase: str, stack: Stack) -> list[float]:
+        key = (phase, stack)
+        entry = self._found.get(key)
+        if entry is None and len(self._found) >= KEYS:
+            key = (phase, stack[:1] if len(self._found) < 2 * KEYS else ())
+            entry = self._found.get(key)
+        if entry is None:
+            entry = self._found[key] = [0.0, 0.0, 0.0, 0.0]
+        return entry
+
+    def samples(self) -> tuple[Sample, ...]:
+        return tuple(
+            Sample(phase, places(stack), round(entry[0], 6), int(entry[1]), entry[2], round(entry[3], 6))
+            for (phase, stack), entry in list(self._found.items())
+        )
+
+
+@dataclass
+class _Chore:
+    every: float
+    work: Callable[[], None]
+    last: float = 0.0
 
 
 class Clockwork:
-    """Runs chores at their intervals. Not a `threading.Thread`: the program's thread count stays as it was."""
+    """Does chores at their intervals. Not a `threading.Thread`: the program's thread count stays its own."""
 
-    def __init__(self, write: Callable[[], None]) -> None:
+    def __init__(self, log: Log, write: Callable[[], None]) -> None:
+        self._log = log
         self._write = write
-        self._chores: list[list[float | Callable[[], None]]] = []
+        self._chores: list[_Chore] = []
         self.stopped = False
 
-    def every(self, seconds: float, chore: Callable[[], None]) -> None:
-        self._chores.append([seconds, 0.0, chore])
+    def every(self, seconds: float, work: Callable[[], None]) -> None:
+        self._chores.append(_Chore(seconds, work))
 
     def start(self) -> None:
         _thread.start_new_thread(self._run, ())
 
     def _run(self) -> None:
-        wait = 1.0
-        due = time.monotonic() + wait
+        due = time.monotonic() + SNAPSHOT_EVERY
         while not self.stopped:
             time.sleep(PERIOD)
             now = time.monotonic()
-            for chore in self._chores:
-                if now - chore[1] >= chore[0]:  # type: ignore[operator]
-                    chore[1] = now
-                    chore[2]()  # type: ignore[operator]
+            for chore in [chore for chore in self._chores if now - chore.last >= chore.every]:
+                chore.last = now
+                self._do(chore.work)
             if now >= due and not self.stopped:
-                started = perf_counter_ns()
-                self._write()
-                cost = (perf_counter_ns() - started) / 1e9
-                due = time.monotonic() + max(wait, 100 * cost)
+                self._do(self._write)
+                cost = time.monotonic() - now
+                due = time.monotonic() + max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * cost)
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001  a chore that fails must not print into the program's stderr
+            name = getattr(work, "__qualname__", "a chore")
+            self._log.note(f"The recorder stumbled in {name}: {type(error).__name__}: {error}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,11 @@ from typing import Any
 from hotloop.model import Exit
 from hotloop.record.frames import HERE, Frames
 from hotloop.record.imports import Finder
+from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
+from hotloop.record.probes import Install, eager, graphs, install_all, keras, loads, observe, sessions, traces
+from hotloop.record.probes.eager import OpCounter
 from hotloop.record.recorder import Recorder
-from hotloop.record.sampler import DRAIN_EVERY, Clockwork
+from hotloop.record.sampler import DRAIN_EVERY, MEMORY_EVERY, SNAPSHOT_EVERY, Clockwork, Sampler
 
 
 @dataclass(frozen=True)
@@ -45,12 +48,77 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     frames = Frames(program, Path.cwd())
     path = os.path.abspath(program)
     recorder = Recorder(Path(options["recording"]), Path(os.path.realpath(path)), argv, frames)
-    finder = Finder(frames, recorder.log, recorder.tracks, {})
+    log = recorder.log
+    ops = OpCounter()
+    finder = Finder(frames, log, recorder.tracks, _arrivals(recorder, ops, options))
     sys.meta_path.insert(0, finder)
     recorder.living["import_seconds"] = lambda: round(finder.import_nanoseconds / 1e9, 6)
-    clockwork = Clockwork(recorder.write)
+    clockwork = Clockwork(log, recorder.write)
     clockwork.every(DRAIN_EVERY, recorder.drain)
+    _watch_memory(recorder, clockwork, often=options["sample"])
+    if options["sample"]:
+        sampler = Sampler(log, lambda: ops.read(), lambda: finder.importing)
+        clockwork.every(0.0, sampler.look)
+        recorder.samples = sampler.samples
+    os.register_at_fork(after_in_child=lambda: _go_deaf(recorder, clockwork))
     return Stage(recorder, clockwork, finder.ticked(path, frames.shown(path)))
+
+
+def _arrivals(
+    recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]
+) -> dict[str, Callable[[], None]]:
+    """What to do when the program has imported each library."""
+    log, loops, found = recorder.log, keras.KerasLoops(recorder.tracks), traces.Traces()
+    observer = observe.Observer(recorder.observables) if options["observe"] else None
+    if observer is not None:
+        recorder.living["observed"] = lambda: observer.count
+    for_tensorflow: list[tuple[str, Install]] = [
+        ("eager operations", ops.install),
+        ("compiled functions made", found.install_functions),
+        ("traces", found.install_traces),
+        ("compiled calls", found.install_calls),
+        ("sessions", sessions.install),
+        ("graphs", graphs.install),
+        ("models loaded", loads.install_tensorflow),
+        ("gradients", eager.install_gradients),
+        ("updates by v1 optimizers", eager.install_v1_updates),
+        ("waiting for input", eager.install_input),
+    ]
+    for_keras: list[tuple[str, Install]] = [
+        ("Keras loops", loops.install_keras),
+        ("Keras models loaded", loads.install_keras),
+        ("updates by Keras optimizers", eager.install_updates),
+    ]
+    if observer is not None:
+        for_tensorflow += [
+            ("session results", observer.install_sessions),
+            ("results", observer.install_tensors),
+        ]
+        for_keras.append(("predictions", observer.install_keras))
+
+    def tensorflow_arrived() -> None:
+        install_all(log, for_tensorflow)
+        if options["seed"] is not None:
+            observe.seed_everything(int(options["seed"]))
+
+    return {
+        "tensorflow": tensorflow_arrived,
+        "keras": lambda: install_all(log, for_keras),
+        "tf_keras": lambda: install_all(log, [("tf_keras loops", loops.install_tf_keras)]),
+    }
+
+
+def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:
+    track = MemoryTrack(rss_reader())
+    clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, lambda: track.look(recorder.log.now()))
+    recorder.memory = track.series
+    recorder.living["peak_rss"] = lambda: max(track.peak, peak_rss())
+
+
+def _go_deaf(recorder: Recorder, clockwork: Clockwork) -> None:
+    """A forked process is not recorded, and must not touch the recording of its parent."""
+    recorder.log.deaf = True
+    clockwork.stopped = True
 
 
 def hide_frames(error: BaseException) -> None:

@@ -32,7 +32,7 @@ Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def instrument(source: bytes, filename: str, shown: str) -> tuple[types.CodeType, list[Track]]:
-    """The module's code with ticks in its loops, and where they arrive. `shown`: its path in the recording."""
+    """The module's code with ticks, and where they arrive. `shown`: its path in the recording."""
     tree = ast.parse(source, filename)
     rewriter = _Rewriter(shown)
     tree = rewriter.visit(tree)

@@ -77,7 +77,7 @@ class _Run:
 
 
 class Track:
-    """A loop of the user's. Its code appends to `ticks` (a step begins) and `marks` (entered; left: negative)."""
+    """A loop. Its code appends to `ticks` (a step begins) and `marks` (entered; left: negative)."""
 
     def __init__(
         self, place: Place, kind: str, function: str, *, yields: bool = False, stack: tuple[Place, ...] = ()

@@ -1,0 +1,130 @@
+"""Which phase a stack is in, told by the functions of TensorFlow and Keras that stand on it."""
+
+from __future__ import annotations
+
+import os
+import types
+
+from hotloop.record.frames import HERE, Frames, Line, Stack
+
+# By phase: (end of the file's path, function names; none: all of the file). The first in ORDER wins.
+MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
+    "trace": (
+        ("polymorphic_function/tracing_compilation.py", frozenset({"_maybe_define_function"})),
+        ("framework/func_graph.py", frozenset({"func_graph_from_py_func"})),
+        ("framework/op_def_library.py", frozenset({"_apply_op_helper"})),
+        ("framework/ops.py", frozenset({"_create_op_internal", "_create_graph_constant"})),
+        ("ops/gradients_util.py", frozenset({"_GradientsHelper"})),
+    ),
+    "setup": (
+        ("client/session.py", frozenset({"__init__", "_extend_graph"})),
+        ("framework/importer.py", frozenset()),
+        ("saved_model/load.py", frozenset()),
+        ("checkpoint/checkpoint.py", frozenset({"restore", "read"})),
+        ("training/saver.py", frozenset({"restore"})),
+        ("saving/saving_lib.py", frozenset()),
+        ("saving/legacy_h5_format.py", frozenset()),
+        ("saving/saving_api.py", frozenset()),
+        (
+            "tensorflow/trainer.py",
+            frozenset(
+                {
+                    "make_train_function",
+                    "make_test_function",
+                    "make_predict_function",
+                    "_maybe_symbolic_build",
+                }
+            ),
+        ),
+        ("trainers/trainer.py", frozenset({"compile", "_symbolic_build"})),
+    ),
+    "input": (
+        (
+            "data/ops/iterator_ops.py",
+            frozenset({"__next__", "next", "get_next", "_next_internal", "__init__"}),
+        ),
+    ),
+    "fetch": (
+        (
+            "framework/ops.py",
+            frozenset({"numpy", "_numpy", "_numpy_internal", "__array__", "__float__", "__int__"}),
+        ),
+        ("tensorflow/core.py", frozenset({"convert_to_numpy"})),
+    ),
+}
+ORDER = ("trace", "setup", "input", "fetch")
+
+# Here the stack ends when C++ is at work.
+LEAVES = (
+    ("eager/execute.py", frozenset({"quick_execute", "execute_with_cancellation"})),
+    ("client/session.py", frozenset({"_call_tf_sessionrun", "_run_fn"})),
+    ("eager/context.py", frozenset({"call_function"})),
+    ("eager/imperative_grad.py", frozenset({"imperative_grad"})),
+    ("framework/constant_op.py", frozenset({"convert_to_eager_tensor"})),
+)
+
+
+class Phases:
+    """Reads stacks. What a code object means is decided once, by its file and name."""
+
+    def __init__(self, frames: Frames) -> None:
+        self._frames = frames
+        self._marks: dict[tuple[str, str], str] = {}
+        self._is_leaf: dict[tuple[str, str], bool] = {}
+
+    def read(self, frame: types.FrameType | None, doing: str) -> tuple[str, Stack]:
+        """The phase, and the user's lines innermost first."""
+        stack: list[Line] = []
+        marks: set[str] = set()
+        leaf = ""
+        innermost = frame
+        while innermost is not None and innermost.f_code.co_filename.startswith(HERE):
+            innermost = innermost.f_back  # our own wrappers are nobody's time
+        frame = innermost
+        while frame is not None:
+            code = frame.f_code
+            if self._frames.shown(code.co_filename):
+                break
+            key = (code.co_filename, code.co_name)
+            if not leaf:
+                leaf = "compute" if self._leaf(key) else "library"
+            marks.add(self._mark(key))
+            frame = frame.f_back
+        stack += self._frames.stack(frame)
+        while frame is not None and "trace" not in marks:  # the user's own code may be running inside a trace
+            marks.add(
+                "trace" if self._mark((frame.f_code.co_filename, frame.f_code.co_name)) == "trace" else ""
+            )
+            frame = frame.f_back
+        return self._decide(marks, leaf, doing), tuple(stack)
+
+    def _decide(self, marks: set[str], leaf: str, doing: str) -> str:
+        if "trace" in marks:
+            return "trace"
+        if doing:
+            return doing
+        for phase in ORDER:
+            if phase in marks:
+                return phase
+        return leaf or "python"
+
+    def _mark(self, key: tuple[str, str]) -> str:
+        known = self._marks.get(key)
+        if known is None:
+            found = (phase for phase in ORDER if any(_matches(key, mark) for mark in MARKS[phase]))
+            known = self._marks[key] = next(found, "")
+        return known
+
+    def _leaf(self, key: tuple[str, str]) -> bool:
+        known = self._is_leaf.get(key)
+        if known is None:
+            name = os.path.basename(key[0])
+            generated = name.startswith("gen_") and name.endswith("_ops.py")
+            known = self._is_leaf[key] = generated or any(_matches(key, mark) for mark in LEAVES)
+        return known
+
+
+def _matches(key: tuple[str, str], mark: tuple[str, frozenset[str]]) -> bool:
+    filename, name = key
+    ending, names = mark
+    return filename.replace(os.sep, "/").endswith("/" + ending) and (not names or name in names)

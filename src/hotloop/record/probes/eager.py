@@ -1,0 +1,79 @@
+"""Eager execution: operations dispatched, gradients taken, updates applied, elements waited for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from hotloop.record.log import Log
+from hotloop.record.probes.watch import FAILED, Depth, part, watch, watch_outermost
+
+TIMED = 16  # every 16th call is timed and stands for the others: counting costs 2%, timing all 6%
+
+_applying = Depth()
+
+
+class OpCounter:
+    """Eager operations so far, and the seconds inside the C++ call that ran them."""
+
+    def __init__(self) -> None:
+        self.read: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+
+    def install(self, log: Log) -> None:
+        pywrap = part("tensorflow.python.pywrap_tfe")
+        execute = part("tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute")
+        count, seconds = 0, 0.0
+
+        @functools.wraps(execute)
+        def counted(*args: Any) -> Any:
+            nonlocal count, seconds
+            count += 1
+            if count % TIMED:
+                return execute(*args)
+            started = perf_counter()
+            try:
+                return execute(*args)
+            finally:
+                seconds += (perf_counter() - started) * TIMED
+
+        pywrap.TFE_Py_FastPathExecute = counted
+        self.read = lambda: (count, seconds)
+
+
+def install_gradients(log: Log) -> None:
+    tape = part("tensorflow.python.eager.backprop:GradientTape")
+    eagerly = _eagerly()
+    watch(log, tape, "gradient", eagerly, _emits(log, "gradient"))
+
+
+def install_updates(log: Log) -> None:
+    """`apply` and `apply_gradients` call each other in some versions: the outermost counts."""
+    optimizer = part("keras.src.optimizers.base_optimizer:BaseOptimizer")
+    eagerly = _eagerly()
+    for name in ("apply_gradients", "apply"):
+        watch_outermost(log, _applying, optimizer, name, eagerly, _emits(log, "apply"))
+
+
+def install_v1_updates(log: Log) -> None:
+    optimizer = part("tensorflow.python.training.optimizer:Optimizer")
+    watch_outermost(log, _applying, optimizer, "apply_gradients", _eagerly(), _emits(log, "apply"))
+
+
+def install_input(log: Log) -> None:
+    iterator = part("tensorflow.python.data.ops.iterator_ops:OwnedIterator")
+    watch(log, iterator, "__next__", lambda args, kwargs: True, _emits(log, "input"))
+
+
+def _emits(log: Log, kind: str) -> Callable[[Any, float, Any], None]:
+    def leave(state: Any, seconds: float, result: Any) -> None:
+        if result is not FAILED:
+            log.emit(kind, seconds=seconds)
+
+    return leave
+
+
+def _eagerly() -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    executing_eagerly = part("tensorflow.python.eager.context:executing_eagerly")
+    return lambda args, kwargs: True if executing_eagerly() else None

@@ -1,0 +1,126 @@
+"""Keras loops: each `fit`, `evaluate` and `predict` that the user called, its rows and its batches' times."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any
+
+from hotloop.model import Place
+from hotloop.record.frames import Stack
+from hotloop.record.log import Log, places
+from hotloop.record.probes.watch import part, watch
+from hotloop.record.track import Track
+
+KINDS = {"fit": "train", "evaluate": "test", "predict": "predict"}
+DEFAULT_BATCH = 32  # Keras' own
+TRAINERS = ("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", "tf_keras.src.engine.training:Model")
+CALLBACKS = ("keras.src.callbacks.callback_list:CallbackList", "tf_keras.src.callbacks:CallbackList")
+
+
+class _Call(threading.local):
+    """The Keras call that this thread is in."""
+
+    kind = ""
+    track: Track | None = None
+    batches = 0
+
+
+class KerasLoops:
+    """One track per kind and line. No callback is added: by those Keras decides when to wait for results."""
+
+    def __init__(self, tracks: list[Track]) -> None:
+        self._tracks = tracks
+        self._by_key: dict[tuple[str, Stack], Track] = {}
+        self._call = _Call()
+
+    def install_keras(self, log: Log) -> None:
+        self._install(log, 0)
+
+    def install_tf_keras(self, log: Log) -> None:
+        self._install(log, 1)
+
+    def _install(self, log: Log, which: int) -> None:
+        trainer, callbacks = part(TRAINERS[which]), part(CALLBACKS[which])
+        for kind, stage in KINDS.items():
+            watch(log, trainer, kind, self._begins(log, kind), self._ends(log, kind))
+            watch(
+                log,
+                callbacks,
+                f"on_{stage}_batch_begin",
+                self._batch(kind),
+                lambda state, seconds, result: None,
+            )
+
+    def _begins(self, log: Log, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+        def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            call = self._call
+            if call.track is not None and not log.frames.called_by_user():
+                return None  # the validation inside a fit
+            stack = log.frames.here()
+            if not stack:
+                return None
+            before = (call.kind, call.track, call.batches)
+            call.kind, call.track, call.batches = kind, self._track(kind, stack), 0
+            call.track.marks.append(perf_counter_ns())
+            x = args[1] if len(args) > 1 else kwargs.get("x")
+            return before, stack, _rows(x), _batch_size(kind, args, kwargs), log.traced
+
+        return enter
+
+    def _ends(self, log: Log, kind: str) -> Callable[[Any, float, Any], None]:
+        def leave(state: Any, seconds: float, result: Any) -> None:
+            before, stack, rows, size, traced = state
+            call = self._call
+            if call.track is not None:
+                call.track.marks.append(-perf_counter_ns())
+            batches = call.batches
+            call.kind, call.track, call.batches = before
+            tracing = log.traced - traced
+            log.emit(
+                kind,
+                seconds=seconds,
+                stack=stack,
+                totals={"rows": rows, "batches": batches, "trace_seconds": tracing},
+                example={"rows": rows, "batch_size": size, "trace_seconds": round(tracing, 6)},
+            )
+
+        return leave
+
+    def _batch(self, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+        def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            call = self._call
+            if call.kind == kind and call.track is not None:
+                call.track.ticks.append(perf_counter_ns())
+                call.batches += 1
+
+        return enter
+
+    def _track(self, kind: str, stack: Stack) -> Track:
+        track = self._by_key.get((kind, stack))
+        if track is None:
+            path, line = stack[0]
+            place = Place(path, line, 0, line, 0)
+            track = self._by_key[kind, stack] = Track(place, kind, "", stack=places(stack))
+            self._tracks.append(track)
+        return track
+
+
+def _batch_size(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    position = 2 if kind == "predict" else 3
+    size = args[position] if len(args) > position else kwargs.get("batch_size")
+    return size if isinstance(size, int) else DEFAULT_BATCH
+
+
+def _rows(x: Any) -> int:
+    """Rows of what was given, where that can be known without touching it."""
+    while isinstance(x, list | tuple | dict) and x:
+        first = next(iter(x.values())) if isinstance(x, dict) else x[0]
+        if not hasattr(first, "shape"):
+            break
+        x = first
+    shape = getattr(x, "shape", None)
+    if shape is not None and len(shape):
+        return int(shape[0] or 0)
+    return len(x) if isinstance(x, list | tuple) else 0

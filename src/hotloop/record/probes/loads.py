@@ -1,0 +1,50 @@
+"""Models loaded and checkpoints restored, by the inner functions that every public spelling reaches."""
+
+from __future__ import annotations
+
+from hotloop.record.log import Log
+from hotloop.record.probes.watch import Depth, part, watch_outermost
+
+TENSORFLOW = (
+    ("tensorflow.python.saved_model.load", "load_partial", "saved_model.load"),
+    ("tensorflow.python.saved_model.loader_impl:SavedModelLoader", "load", "saved_model.load"),
+    ("tensorflow.python.checkpoint.checkpoint:Checkpoint", "restore", "Checkpoint.restore"),
+    ("tensorflow.python.training.saver:Saver", "restore", "Saver.restore"),
+)
+KERAS = (
+    ("keras.src.saving.saving_lib", "load_model", "load_model"),
+    ("keras.src.saving.saving_lib", "load_weights_only", "load_weights"),
+    ("keras.src.legacy.saving.legacy_h5_format", "load_model_from_hdf5", "load_model"),
+)
+
+_depth = Depth()
+
+
+def install_tensorflow(log: Log) -> None:
+    _install(log, TENSORFLOW)
+
+
+def install_keras(log: Log) -> None:
+    _install(log, KERAS)
+
+
+def _install(log: Log, targets: tuple[tuple[str, str, str], ...]) -> None:
+    missing = []
+    for owner, name, shown in targets:
+        try:
+            _watch_load(log, part(owner), name, shown)
+        except LookupError as error:
+            missing.append(str(error))
+    if missing:
+        raise LookupError(", ".join(missing))
+
+
+def _watch_load(log: Log, owner: object, name: str, shown: str) -> None:
+    watch_outermost(
+        log,
+        _depth,
+        owner,
+        name,
+        lambda args, kwargs: True,
+        lambda state, seconds, result: log.emit("load", shown, seconds),
+    )

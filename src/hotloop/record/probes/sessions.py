@@ -1,0 +1,79 @@
+"""Sessions: how many are made, which runs had to prepare first, and how large the graph was each time."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import Any
+
+from hotloop.record.log import Log
+from hotloop.record.probes.watch import FAILED, part, watch
+
+_KEYS = 1000  # distinct (fetches, feeds) remembered per session
+
+
+class _Seen:
+    """What one session has run already."""
+
+    def __init__(self) -> None:
+        self.keys: set[Any] = set()
+        self.graph_ops = -1
+
+
+def install(log: Log) -> None:
+    session = part("tensorflow.python.client.session:BaseSession")
+    sessions: weakref.WeakKeyDictionary[Any, _Seen] = weakref.WeakKeyDictionary()
+    graphs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # ops at the last run
+
+    def made(state: Any, seconds: float, result: Any) -> None:
+        if result is not FAILED:
+            log.emit("session", seconds=seconds)
+
+    def close_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        collected = sys._getframe(2).f_code.co_name == "__del__"  # dropped, not closed
+        return None if collected or getattr(args[0], "_closed", False) else True
+
+    def closed(state: Any, seconds: float, result: Any) -> None:
+        log.emit("session.close", seconds=seconds)
+
+    def run_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        this = args[0]
+        fetches = args[1] if len(args) > 1 else kwargs.get("fetches")
+        feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
+        graph = this.graph
+        ops = int(graph.num_operations())
+        seen = sessions.setdefault(this, _Seen())
+        key = (_key(fetches), _key(list(feeds) if feeds else ()))
+        cold = key not in seen.keys or ops != seen.graph_ops
+        if len(seen.keys) < _KEYS:
+            seen.keys.add(key)
+        seen.graph_ops = ops
+        grown = ops - graphs.get(graph, ops)
+        graphs[graph] = ops
+        before, log.doing = log.doing, "setup" if cold else log.doing
+        return cold, ops, grown, before
+
+    def run_ends(state: Any, seconds: float, result: Any) -> None:
+        cold, ops, grown, log.doing = state
+        numbers = {"graph_ops": ops, "grown": grown}
+        log.emit(
+            "session.cold" if cold else "session.run",
+            seconds=seconds,
+            totals=numbers,
+            example=numbers if cold else None,
+        )
+
+    watch(log, session, "__init__", lambda args, kwargs: True, made)
+    watch(log, session, "close", close_begins, closed)
+    watch(log, session, "run", run_begins, run_ends)
+
+
+def _key(fetches: Any) -> Any:
+    """What identifies a fetch or feed: a name by its text, a tensor by being that tensor."""
+    if isinstance(fetches, str):
+        return fetches
+    if isinstance(fetches, list | tuple):
+        return tuple(_key(item) for item in fetches)
+    if isinstance(fetches, dict):
+        return tuple((str(name), _key(item)) for name, item in fetches.items())
+    return id(fetches)

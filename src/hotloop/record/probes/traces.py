@@ -1,0 +1,223 @@
+"""Every trace of a tf.function: how long, how large, and what about its arguments was new."""
+
+from __future__ import annotations
+
+import re
+import threading
+import weakref
+from typing import Any
+
+from hotloop.record.frames import Stack, short_path
+from hotloop.record.log import Log, Tally
+from hotloop.record.memory import rss_reader
+from hotloop.record.probes.signature import difference
+from hotloop.record.probes.watch import FAILED, part, watch
+
+_COMPARED = 4  # comparing with all of a 300-entry cache costs 45%
+_NAME = re.compile(r"^__(?:inference|forward|backward)_(.+?)_\d+$")
+
+CodeKey = tuple[str, int, str]
+
+
+class _Open(threading.local):
+    """Seconds and bytes of the traces inside those that are running, outermost first."""
+
+    def __init__(self) -> None:
+        self.inner: list[list[float]] = []
+
+
+class _Calls:
+    """One concrete function's executions."""
+
+    __slots__ = ("first", "runs", "tally", "trace")
+
+    def __init__(self, tally: Tally, trace: Tally | None) -> None:
+        self.runs = 0
+        self.first = 0.0
+        self.tally = tally
+        self.trace = trace
+
+
+class Traces:
+    def __init__(self) -> None:
+        self._open = _Open()
+        self._rss = rss_reader()
+        self._known: set[tuple[CodeKey, str, int]] = set()  # code that was traced, by whichever object
+        self._created: dict[int, str] = {}  # by id of a living function's cache: where it was made
+        self._first_of: dict[int, str] = {}  # likewise: the kind of its first trace
+        self._latest: dict[
+            str, Tally
+        ] = {}  # by function name, to find the trace that a first execution belongs to
+        self._calls: dict[bytes, _Calls] = {}
+
+    # -- functions made ----------------------------------------------------------------------------
+
+    def install_functions(self, log: Log) -> None:
+        function = part("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function")
+
+        def made(state: Any, seconds: float, result: Any) -> None:
+            if result is FAILED:
+                return
+            cache = id(state._function_cache)
+            self._forget(cache)
+            weakref.finalize(state, self._forget, cache).atexit = False
+            line = log.frames.nearest_user()
+            if line is None:
+                return
+            self._created[cache] = f"{line[0]}:{line[1]}"
+            name, defined, is_users = _definition(log, state._python_function)
+            log.emit(
+                "function",
+                name,
+                seconds,
+                example={"function": name, "defined": defined, "user_defined": is_users},
+            )
+
+        watch(log, function, "__init__", lambda args, kwargs: args[0], made)
+
+    def _forget(self, cache: int) -> None:
+        self._created.pop(cache, None)
+        self._first_of.pop(cache, None)
+
+    # -- traces ------------------------------------------------------------------------------------
+
+    def install_traces(self, log: Log) -> None:
+        compilation = part("tensorflow.python.eager.polymorphic_function.tracing_compilation")
+
+        def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            function_type, _, graph, options = args
+            stack = log.frames.here()
+            what = self._classify(log, function_type, options, stack)
+            self._open.inner.append([0.0, 0.0])
+            return what, stack, graph, options, self._rss()
+
+        def ends(state: Any, seconds: float, result: Any) -> None:
+            (kind, again, example), stack, graph, options, before = state
+            inner_seconds, inner_bytes = self._open.inner.pop()
+            grown = float(self._rss() - before)
+            if self._open.inner:
+                self._open.inner[-1][0] += seconds
+                self._open.inner[-1][1] += grown
+            if result is FAILED:
+                return
+            own = max(0.0, seconds - inner_seconds)
+            log.traced += own
+            totals = {
+                "ops": float(graph.num_operations()),
+                "trace_seconds": own,
+                "first_run_seconds": 0.0,
+                "bytes": max(0.0, grown - inner_bytes),
+            }
+            name = example["function"]
+            tally = log.tally(kind, name, stack)
+            tally.add(own, totals, None if again else example, count=0 if again else 1)
+            self._latest[_base_name(options.name)] = tally
+
+        watch(log, compilation, "_create_concrete_function", begins, ends)
+
+    def _classify(
+        self, log: Log, function_type: Any, options: Any, stack: Stack
+    ) -> tuple[str, bool, dict[str, Any]]:
+        """Kind; whether it belongs to the trace before (variables made on the first call); what to show."""
+        name, defined, is_users = _definition(log, options.python_function)
+        cache = options.function_cache
+        example: dict[str, Any] = {"function": name, "defined": defined, "user_defined": is_users}
+        example["created"] = self._created.get(id(cache), "")
+        if cache is None or not len(cache):
+            known = self._code(options.python_function, is_users, stack)
+            kind = "trace.new-function" if known in self._known else "trace.first"
+            self._known.add(known)
+            if cache is not None:
+                self._first_of[id(cache)] = kind
+            return kind, False, example
+        kind, argument, now, before = difference(function_type, _latest_types(cache))
+        if kind == "same" and getattr(options.scope_type, "name", "") == "NO_VARIABLE_CREATION":
+            return self._first_of.get(id(cache), "trace.first"), True, example
+        example |= {"argument": argument, "now": now, "before": before}
+        return f"trace.{'other' if kind == 'same' else kind}", False, example
+
+    def _code(self, function: Any, is_users: bool, stack: Stack) -> tuple[CodeKey, str, int]:
+        code = getattr(unwrapped(function), "__code__", None)
+        key = (code.co_filename, code.co_firstlineno, code.co_name) if code else ("", 0, repr(type(function)))
+        # TensorFlow's and Keras' own functions are the same code for everybody: the user's line tells which.
+        path, line = ("", 0) if is_users or not stack else stack[0]
+        return key, path, line
+
+    # -- executions --------------------------------------------------------------------------------
+
+    def install_calls(self, log: Log) -> None:
+        context = part("tensorflow.python.eager.context:Context")
+
+        def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            name = args[1]
+            calls = self._calls.get(name)
+            if calls is None:
+                calls = self._calls[name] = self._new_calls(log, name)
+            before = log.doing
+            if not calls.runs:
+                log.doing = "trace"  # the first execution carries TensorFlow's preparation of the function
+            return calls, before
+
+        def ends(state: Any, seconds: float, result: Any) -> None:
+            calls, log.doing = state
+            calls.runs += 1
+            calls.tally.add(seconds)
+            if calls.runs <= 2 and calls.trace is not None:
+                self._charge(log, calls, seconds)
+
+        watch(log, context, "call_function", begins, ends)
+
+    def _new_calls(self, log: Log, name: bytes) -> _Calls:
+        base = _base_name(name.decode("utf-8", "replace"))
+        return _Calls(log.tally("call", base, log.frames.here()), self._latest.get(base))
+
+    def _charge(self, log: Log, calls: _Calls, seconds: float) -> None:
+        """The first execution belongs to its trace; the second shows how much of it was the work itself."""
+        if calls.runs == 1:
+            calls.first = extra = seconds
+        else:
+            extra = -min(calls.first, seconds)
+        assert calls.trace is not None
+        calls.trace.add(extra, {"first_run_seconds": extra}, count=0)
+        log.traced += extra
+
+
+def unwrapped(function: Any) -> Any:
+    """The function as its author wrote it: through decorators, partials and bound methods."""
+    for _ in range(20):
+        inner = (
+            getattr(function, "__wrapped__", None)
+            or getattr(function, "__func__", None)
+            or getattr(function, "func", None)
+            or getattr(function, "_python_function", None)
+        )
+        if inner is None or inner is function:
+            break
+        function = inner
+    return function
+
+
+def _definition(log: Log, function: Any) -> tuple[str, str, bool]:
+    """Name, `path:line`, and whether it is the user's own code."""
+    inner = unwrapped(function)
+    code = getattr(inner, "__code__", None)
+    name = str(getattr(inner, "__name__", None) or type(inner).__name__)
+    if code is None:
+        return name, "", False
+    shown = log.frames.shown(code.co_filename)
+    return name, f"{shown or short_path(code.co_filename)}:{code.co_firstlineno}", bool(shown)
+
+
+def _latest_types(cache: Any) -> list[Any]:
+    primary = getattr(cache, "_primary", None) or {}
+    found = []
+    for _, function_type in reversed(primary):
+        found.append(function_type)
+        if len(found) == _COMPARED:
+            break
+    return found
+
+
+def _base_name(name: str) -> str:
+    match = _NAME.match(name)
+    return match[1] if match else name

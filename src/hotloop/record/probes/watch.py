@@ -1,0 +1,89 @@
+"""How a probe looks at a function: around each call, without changing it and without ever hurting it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from hotloop.record.log import Log
+
+Enter = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+Leave = Callable[[Any, float, Any], None]
+
+FAILED = object()  # what `leave` gets in place of a result when the call raised
+
+
+def part(path: str) -> Any:
+    """`module:name.name`, only from what is already imported. A symbol that moved is a LookupError."""
+    module, _, names = path.partition(":")
+    found: Any = sys.modules.get(module)
+    for name in names.split(".") if names else []:
+        found = getattr(found, name, None)
+    if found is None:
+        raise LookupError(path)
+    return found
+
+
+def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
+    """Call `enter` before and `leave` after each call of `owner.name`; `enter` returns None to pass."""
+    original = getattr(owner, name, None)
+    if original is None:
+        raise LookupError(f"{getattr(owner, '__name__', owner)}.{name}")
+    quiet = False
+
+    def fail(error: Exception) -> None:
+        nonlocal quiet
+        quiet = True
+        log.note(f"`{name}` is watched no longer: {type(error).__name__}: {error}.")
+
+    @functools.wraps(original)
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if quiet or log.deaf:
+            return original(*args, **kwargs)
+        try:
+            state = enter(args, kwargs)
+        except Exception as error:  # noqa: BLE001  our own bookkeeping must never reach the program
+            fail(error)
+            return original(*args, **kwargs)
+        if state is None:
+            return original(*args, **kwargs)
+        result: Any = FAILED
+        started = perf_counter()
+        try:
+            result = original(*args, **kwargs)
+            return result
+        finally:
+            seconds = perf_counter() - started
+            try:
+                leave(state, seconds, result)
+            except Exception as error:  # noqa: BLE001  as above
+                fail(error)
+
+    setattr(owner, name, watched)
+
+
+class Depth(threading.local):
+    """How deep this thread is inside calls that are counted once."""
+
+    level = 0
+
+
+def watch_outermost(log: Log, depth: Depth, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
+    """Like `watch`, of the outermost call only among all that share `depth`."""
+
+    def enter_once(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        depth.level += 1
+        if depth.level > 1:
+            return (None,)
+        return (enter(args, kwargs),)
+
+    def leave_once(state: Any, seconds: float, result: Any) -> None:
+        depth.level -= 1
+        if state[0] is not None:
+            leave(state[0], seconds, result)
+
+    watch(log, owner, name, enter_once, leave_once)
