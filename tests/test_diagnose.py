@@ -11,7 +11,7 @@ import pytest
 from recordings import PROGRAM, loop, memory, recording, rule, sample
 
 from hotloop.cli import main
-from hotloop.diagnose import diagnose, run_and_diagnose
+from hotloop.diagnose import diagnose, diagnose_recording, run_and_diagnose
 from hotloop.model import Cost, Diagnosis, Exit, Finding, Fix, LoopRun, Place, Recording, Series
 
 FLAT = [0.01] * 400
@@ -261,6 +261,17 @@ def test_a_run_keeps_its_recording_and_returns_the_programs_own_code(elsewhere: 
     assert main(["report", "--output", "again.txt"]) == 0
     assert "count.py" in (elsewhere / "again.txt").read_text()
     assert report.meta["program"] == "count.py"
+
+
+def test_a_line_that_the_user_excused_is_excused_when_measured_too(
+    elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = ["import tensorflow"] + ["pass"] * 11 + ["pass  # hotloop: ignore[made-up]"] + ["pass"] * 7
+    (elsewhere / PROGRAM).write_text("\n".join(body))
+    findings = [found(13, seconds=4.0), found(16, seconds=4.0)]
+    monkeypatch.setattr("hotloop.diagnose.all_rules", lambda: (rule("made-up", lambda _: findings),))
+    report = diagnose_recording(recording([MAIN], meta={"root": str(elsewhere)}))
+    assert [f.place.line for f in report.findings] == [16]
 
 
 def test_a_killed_program_is_reported_with_the_code_a_shell_gives(elsewhere: Path) -> None:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hotloop import series, words
 from hotloop.loops import Nest, summaries
@@ -25,6 +25,9 @@ from hotloop.model import (
 )
 from hotloop.rules import Rule, all_rules
 from hotloop.settings import last_recording
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
 
 FOLD = 0.02  # of the run: below, a cause is not worth a line
 LEAK_PER_STEP = 1_000.0  # bytes
@@ -51,15 +54,23 @@ def run_and_diagnose(argv: Sequence[str], keep: Path | None = None) -> tuple[Rep
 
 def diagnose_recording(recording: Recording) -> Report:
     """A kept recording to a report; the source is read again where it still exists, nothing runs."""
-    static = _static_findings(recording)
-    diagnosis = diagnose(recording, all_rules(), static.findings)
+    from hotloop.check import check
+
+    rules, project = all_rules(), _project(recording)
+    static, problems = check(project, rules)
+    diagnosis = diagnose(recording, rules, static)
+    kept, folded, static = (
+        [finding for finding in findings if not _suppressed(finding, project)]
+        for findings in (diagnosis.findings, diagnosis.folded, static)
+    )
+    diagnosis = replace(diagnosis, findings=tuple(kept), folded=tuple(folded))
     return Report(
         command="run",
         findings=diagnosis.findings,
         symptoms=diagnosis.symptoms,
         loops=diagnosis.loops,
-        problems=(*diagnosis.problems, *static.problems),
-        notes=(*_notes(recording, diagnosis), *_not_run(recording, static.findings)),
+        problems=(*diagnosis.problems, *problems),
+        notes=(*_notes(recording, diagnosis), *_not_run(recording, static)),
         memory=recording.memory,
         meta=_meta(recording, diagnosis),
     )
@@ -220,7 +231,7 @@ def _only_static(
     return [
         (finding, finding.rule in measurable)
         for index, finding in enumerate(static)
-        if index not in taken and _ran(recording, finding)
+        if index not in taken and finding.confidence != "low" and _ran(recording, finding)
     ]
 
 
@@ -245,18 +256,21 @@ def _rank(finding: Finding) -> tuple[float, int, Place, str]:
 # -- around the recording ------------------------------------------------------------------------------------
 
 
-def _static_findings(recording: Recording) -> Report:
-    """What `check` says of the user's files that ran, as far as they are still there."""
+def _project(recording: Recording) -> Project:
+    """The user's files that ran, as far as they are still there."""
+    from hotloop.source import load_project
+
     root = Path(str(recording.meta.get("root", ".")))
     stacks = [event.stack for event in recording.events] + [sample.stack for sample in recording.samples]
     named = {frame.path for stack in stacks for frame in stack} | {run.place.path for run in recording.loops}
     named.add(str(recording.meta.get("program", "")))
-    paths = [root / name for name in sorted(named) if name and (root / name).is_file()]
-    if not paths:
-        return Report(command="check")
-    from hotloop.check import check_files
+    return load_project([root / name for name in sorted(named) if name and (root / name).is_file()], root)[0]
 
-    return check_files(root, paths)
+
+def _suppressed(finding: Finding, project: Project) -> bool:
+    """A line that the user has excused from a rule is excused from its measured half too."""
+    module = project.modules.get(finding.place.path)
+    return module is not None and finding.rule in module.suppressions.get(finding.place.line, ())
 
 
 def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:

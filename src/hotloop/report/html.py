@@ -113,7 +113,7 @@ def _css(phase: str) -> str:
 def _finding(finding: Finding, report: Report, sources: Sources) -> str:
     cost = phrases.cost(finding, report)
     width = 100 * min(max(finding.cost.share, 0.0), 1.0) if finding.cost else 0.0
-    meter = f'<div class="bar"><i class="cost" style="width:{width:.2f}%"></i></div><p><b>{_e(cost)}</b></p>'
+    bar = f'<div class="bar"><i class="cost" style="width:{width:.2f}%"></i></div>' if finding.cost else ""
     label, remedy = phrases.remedy(finding)
     details = (("where", phrases.where(finding)), ("seen", phrases.evidence(finding)), (label, remedy))
     rows = "".join(f"<dt>{_e(name)}</dt><dd>{_prose(text)}</dd>" for name, text in details if text)
@@ -121,7 +121,8 @@ def _finding(finding: Finding, report: Report, sources: Sources) -> str:
         f'<article class="card"><h3><span class="place">{_e(str(finding.place))}</span> '
         f'<span class="rule">{_e(finding.rule)}</span> '
         f'<span class="chip">{_e(finding.confidence)}</span></h3>'
-        f"{meter if cost else ''}<p>{_prose(finding.message)}</p>{_excerpt(finding, sources)}"
+        f"{bar}{f'<p><b>{_e(cost)}</b></p>' if cost else ''}"
+        f"<p>{_prose(finding.message)}</p>{_excerpt(finding, sources)}"
         f"{f'<dl>{rows}</dl>' if rows else ''}</article>"
     )
 

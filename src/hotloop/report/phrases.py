@@ -54,9 +54,9 @@ def facts(summary: LoopSummary, report: Report) -> str:
 
 
 def cost(finding: Finding, report: Report) -> str:
-    """What it cost in this run; empty when it was not measured."""
+    """What it cost in this run; empty where nothing ran."""
     if finding.cost is None:
-        return ""
+        return "from the source alone: not measured" if report.command == "run" else ""
     total = float(report.meta.get("seconds") or 0.0)
     of = f" of {words.duration(total)}" if total else ""
     each = finding.cost.bytes_per_step
@@ -112,7 +112,7 @@ def headline(report: Report) -> str:
     imports = float(report.meta.get("import_seconds") or 0.0)
     versions = report.meta.get("versions") or {}
     parts = [words.duration(seconds) + (f" after {words.duration(imports)} of imports" if imports else "")]
-    for name, title in (("tensorflow", "TensorFlow"), ("keras", "Keras"), ("python", "Python")):
+    for name, title in (("tensorflow", "TensorFlow"), ("keras", "Keras")):
         if versions.get(name):
             parts.append(f"{title} {versions[name]}")
     return " · ".join(parts)

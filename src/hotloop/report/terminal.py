@@ -161,7 +161,8 @@ def _finding(finding: Finding, report: Report, sources: Sources) -> Iterator[Ren
     title.append(f"  {finding.confidence}", CONFIDENCE[finding.confidence])
     yield title
     if cost := phrases.cost(finding, report):
-        yield _indented(_share(finding.cost.share if finding.cost else 0.0).append(f"  {cost}", "bold"))
+        bar = _share(finding.cost.share).append("  ") if finding.cost else _text("")
+        yield _indented(bar.append(cost, "bold" if finding.cost else "dim"))
     yield _indented(_text(finding.message))
     yield from _excerpt(finding.place, sources)
     kind, remedy = phrases.remedy(finding)
