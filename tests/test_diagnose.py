@@ -115,10 +115,15 @@ def test_a_loop_in_a_function_that_a_loop_calls_is_inside_it() -> None:
 
 
 def test_a_keras_loop_knows_the_loop_around_it() -> None:
-    fit = loop(15, 15, [0.01] * 390, kind="fit", stack=(Place(PROGRAM, 15), Place(PROGRAM, 90)))
+    fit = loop(15, 15, [0.005] * 780, kind="fit", stack=(Place(PROGRAM, 15), Place(PROGRAM, 90)))
     shown = diagnose(recording([fit, MAIN], [sample("compute", 3.0, 15, 90)]), []).loops
     assert [s.run.kind for s in shown] == ["for", "fit"]
     assert [sum(s.phases.values()) for s in shown] == pytest.approx([4.0, 3.9])
+
+
+def test_one_keras_call_of_one_batch_per_step_is_not_shown_twice() -> None:
+    predict = replace(loop(15, 15, FLAT, kind="predict", stack=(Place(PROGRAM, 15),)), runs=len(FLAT))
+    assert [s.run.kind for s in diagnose(recording([predict, MAIN]), []).loops] == ["for"]
 
 
 # -- causes --------------------------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ train.py:6  made-up  high
      5 │     for batch in batches:
    > 6 │     step = tf.function(model)
      7 │     step(batch)  # [bold] is not markup
-  where  in the loop at train.py:5, through main.py:40 → lib.py:12
+  where  in the loop on line 5, through main.py:40 → lib.py:12
   seen   traces 100 · first runs 2.50 s
   fix    make `step` once, before the loop (applied once proved)
 
@@ -133,7 +133,12 @@ not shown.
 
 def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
     long = replace(FINDING, place=Place("a/very/long/" * 9 + "path.py", 1), message="word " * 60 + "x" * 300)
+    source = Path(str(report.meta["root"])) / "train.py"
+    source.write_text(
+        SOURCE.replace("(model)", "(" + "model" * 40 + ")").replace("batches:", "b" * 200 + ":")
+    )
     text = render(replace(report, findings=(FINDING, long), trials=(TRIAL,)), "terminal")
+    assert "   > 6 │ " in text
     assert max(len(line) for line in text.splitlines()) <= width
     assert not any(line != line.rstrip() for line in text.splitlines())
 

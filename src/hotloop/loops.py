@@ -102,7 +102,7 @@ def summaries(nest: Nest) -> list[tuple[int, LoopSummary]]:
     def add(parent: int | None) -> None:
         mine = [i for i in candidates if i not in shown and nest.parent(i, candidates) == parent]
         for index in sorted(mine, key=lambda i: -nest.runs[i].seconds):
-            if parent is None or nest.runs[index].seconds >= HOLDS_ITS_PARENT * nest.runs[parent].seconds:
+            if parent is None or _adds_to(nest.runs[parent], nest.runs[index]):
                 shown.append(index)
                 add(index)
 
@@ -121,6 +121,11 @@ def _matters(run: LoopRun, seconds: float) -> bool:
     if run.yields or run.steps < 2:
         return False
     return run.seconds >= seconds * (COMPREHENSION_MATTERS if run.kind == "comprehension" else MATTERS)
+
+
+def _adds_to(outer: LoopRun, inner: LoopRun) -> bool:
+    """Holds most of the time, in steps of its own: one inner step per outer step is the same loop again."""
+    return inner.seconds >= HOLDS_ITS_PARENT * outer.seconds and inner.steps > outer.steps
 
 
 def _is_header(run: LoopRun, frame: Place) -> bool:

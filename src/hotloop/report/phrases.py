@@ -6,7 +6,7 @@ import math
 import shlex
 
 from hotloop import words
-from hotloop.model import Finding, Fix, LoopSummary, Refusal, Report, Trial
+from hotloop.model import Finding, Fix, LoopSummary, Place, Refusal, Report, Trial
 
 PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
 MEANING = {
@@ -68,10 +68,14 @@ def where(finding: Finding) -> str:
     """The loop, and the calls that lead from it to the place, when they are elsewhere."""
     if finding.loop is None:
         return ""
-    through = [str(place) for place in finding.chain if place not in (finding.place, finding.loop)]
+    here = finding.place.path
+    through = [_from(here, place) for place in finding.chain if place not in (finding.place, finding.loop)]
     way = f", through {' → '.join(through)}" if through else ""
-    near = finding.loop.path == finding.place.path and not finding.chain
-    return f"in the loop on line {finding.loop.line}{way}" if near else f"in the loop at {finding.loop}{way}"
+    return f"in the loop {'on' if finding.loop.path == here else 'at'} {_from(here, finding.loop)}{way}"
+
+
+def _from(path: str, place: Place) -> str:
+    return f"line {place.line}" if place.path == path else str(place)
 
 
 def evidence(finding: Finding) -> str:

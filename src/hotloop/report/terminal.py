@@ -62,7 +62,7 @@ def _print(console: Console, report: Report) -> None:
         )
     blocks += [list(_loop(summary, report, sources, console.width)) for summary in report.loops]
     blocks += [[_symptom(symptom, 0)] for symptom in _homeless(report)]
-    blocks += [list(_finding(finding, report, sources)) for finding in report.findings]
+    blocks += [list(_finding(finding, report, sources, console.width)) for finding in report.findings]
     if report.diff:
         blocks.append(list(_diff(report.diff)))
     if report.trials:
@@ -89,8 +89,9 @@ def _print(console: Console, report: Report) -> None:
 def _loop(summary: LoopSummary, report: Report, sources: Sources, width: int) -> Iterator[RenderableType]:
     run = summary.run
     title = _text(str(run.place), "bold cyan")
-    title.append("  " + phrases.clean(_header(summary, sources)), "dim")
-    yield title
+    header = _text("  " + _header(summary, sources), "dim")
+    header.truncate(max(0, width - title.cell_len), overflow="ellipsis")
+    yield title.append_text(header)
     grid = _grid(2, VIZ, None)
     grid.add_row(
         "",
@@ -155,7 +156,7 @@ def _homeless(report: Report) -> list[Symptom]:
 # -- findings ------------------------------------------------------------------------------------------------
 
 
-def _finding(finding: Finding, report: Report, sources: Sources) -> Iterator[RenderableType]:
+def _finding(finding: Finding, report: Report, sources: Sources, width: int) -> Iterator[RenderableType]:
     title = _text(str(finding.place), "bold")
     title.append("  " + phrases.clean(finding.rule), "bold red")
     title.append(f"  {finding.confidence}", CONFIDENCE[finding.confidence])
@@ -164,7 +165,7 @@ def _finding(finding: Finding, report: Report, sources: Sources) -> Iterator[Ren
         bar = _share(finding.cost.share).append("  ") if finding.cost else _text("")
         yield _indented(bar.append(cost, "bold" if finding.cost else "dim"))
     yield _indented(_text(finding.message))
-    yield from _excerpt(finding.place, sources)
+    yield from _excerpt(finding.place, sources, width)
     kind, remedy = phrases.remedy(finding)
     details = [("where", phrases.where(finding), "dim"), ("seen", phrases.evidence(finding), "dim")]
     details.append((kind, remedy, "green" if kind == "fix" else "yellow"))
@@ -178,20 +179,17 @@ def _share(share: float) -> Text:
     return _text("█" * filled, "yellow").append("░" * (VIZ - filled), "dim")
 
 
-def _excerpt(place: Place, sources: Sources) -> Iterator[RenderableType]:
+def _excerpt(place: Place, sources: Sources, width: int) -> Iterator[RenderableType]:
     lines = sources.excerpt(place)
-    if not lines:
-        return
-    grid = _grid(2, 1, len(str(lines[-1].number)), 1, None)
-    grid.columns[-1].no_wrap = True
-    grid.columns[-1].overflow = "ellipsis"
+    digits = len(str(lines[-1].number)) if lines else 0
     for line in lines:
         style = "bold" if line.marked else "dim"
-        mark = _text(">" if line.marked else "", "bold red")
-        grid.add_row(
-            "", mark, _text(str(line.number), style), _text("│", "dim"), _text(line.text, style, line=True)
+        row = _text("   > " if line.marked else "     ", "bold red")
+        row.append(f"{line.number:>{digits}} ", style).append("│ ", "dim").append(
+            phrases.clean(line.text), style
         )
-    yield grid
+        row.truncate(width, overflow="ellipsis")
+        yield row
 
 
 # -- the rest ------------------------------------------------------------------------------------------------
@@ -260,13 +258,11 @@ def _grid(*widths: int | None) -> Table:
     return grid
 
 
-def _text(text: str, style: str = "", line: bool = False) -> Text:
-    """Text from anywhere, harmless; `line`: a line of source, cut rather than wrapped."""
+def _text(text: str, style: str = "") -> Text:
+    """Text from anywhere, harmless."""
     from rich.text import Text
 
-    return Text(
-        phrases.clean(text), style=style, no_wrap=line or None, overflow="ellipsis" if line else "fold"
-    )
+    return Text(phrases.clean(text), style=style, overflow="fold")
 
 
 def _whole_line(text: str, style: str) -> Text:
