@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -92,16 +93,18 @@ class Rewriter:
             return
         if bound:
             raise Refused(f"the file uses the name `{name}` for something else")
-        line = libcst.parse_statement(f"import {name}\n", config=self.tree.config_for_parsing)
-        anchor = next((n for n in self.module.tree.body if _is_plain_import(n)), None)
-        if anchor is None:
-            anchor = next(iter(self.module.tree.body[1:] or self.module.tree.body))
-        found = self.statement(anchor)
-        if isinstance(found, libcst.SimpleStatementLine) and isinstance(line, libcst.SimpleStatementLine):
-            line = line.with_changes(leading_lines=found.leading_lines)
-            self._changes[found] = [line, found.with_changes(leading_lines=[])]
-        else:
-            self.before(found, line)
+        line: Any = libcst.parse_statement(f"import {name}\n", config=self.tree.config_for_parsing)
+        imports = [n for n in self.module.tree.body if _is_plain_import(n)]
+        standard = [n for n in imports if _imported(n) in sys.stdlib_module_names]
+        later = next((n for n in standard if isinstance(n, ast.ImportFrom) or _imported(n) > name), None)
+        if later is None and standard:
+            last = self.statement(standard[-1])
+            self._changes[last] = [*self._changes.get(last, [last]), line]
+            return
+        anchor = self.statement(later or next(iter(imports), self.module.tree.body[0]))
+        line = line.with_changes(leading_lines=anchor.leading_lines)
+        blank = [] if later else [libcst.EmptyLine(indent=False)]
+        self._changes[anchor] = [line, anchor.with_changes(leading_lines=blank)]
 
     def new_name(self, wanted: str, *scopes: Scope) -> str:
         """`wanted`, or with a number behind it where that name is taken."""
@@ -126,6 +129,11 @@ class Rewriter:
         if body and parsed.header:
             body[0] = body[0].with_changes(leading_lines=[*parsed.header, *body[0].leading_lines])
         return body  # type: ignore[return-value]
+
+    def parse_expression(self, text: str) -> cst.BaseExpression:
+        import libcst
+
+        return libcst.parse_expression(text, config=self.tree.config_for_parsing)
 
     def code(self, node: cst.CSTNode) -> str:
         return self.tree.code_for_node(node)
@@ -209,3 +217,8 @@ def _is_plain_import(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) or (
         isinstance(node, ast.ImportFrom) and node.module != "__future__" and node.level == 0
     )
+
+
+def _imported(node: ast.stmt) -> str:
+    name = node.names[0].name if isinstance(node, ast.Import) else getattr(node, "module", "") or ""
+    return name.partition(".")[0]

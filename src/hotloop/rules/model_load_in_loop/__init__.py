@@ -60,3 +60,9 @@ def _differs(call: Call, loop: object, chain: tuple[Call, ...], project: Project
     arguments = [*call.node.args, *[k.value for k in call.node.keywords]]
     scope = call.where.scope
     return any(varies(a, scope, loop, chain, project) for a in arguments)  # type: ignore[arg-type]
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.model_load_in_loop.mend import load_once
+
+    return load_once(finding, project)

@@ -23,6 +23,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Place, Recording, Refusal
@@ -42,6 +43,24 @@ ASSIGNMENTS = {"assign", "assign_add", "assign_sub"}
 
 
 def check(project: Project) -> Iterator[Finding]:
+    for fetch in fetches(project):
+        yield _finding(fetch.ops, fetch.found)
+
+
+@dataclass(frozen=True)
+class Fetch:
+    """A `session.run` or `eval` in a loop whose step built the ops that it fetches."""
+
+    call: Call
+    found: InLoop
+    ops: list[tuple[Scope, ast.Call]]
+
+    @property
+    def finding(self) -> Finding:
+        return _finding(self.ops, self.found)
+
+
+def fetches(project: Project) -> Iterator[Fetch]:
     for module in project.modules.values():
         for call in module.calls:
             fetched = _fetched(call, project)
@@ -50,7 +69,7 @@ def check(project: Project) -> Iterator[Finding]:
                 continue
             ops = _Ops(found, project).built_for(fetched, call.where.scope, found.chain)
             if ops:
-                yield _finding(ops, found)
+                yield Fetch(call, found, ops)
 
 
 def _finding(ops: list[tuple[Scope, ast.Call]], found: InLoop) -> Finding:
@@ -132,3 +151,9 @@ class _Ops:
                     self._follow(argument, chain[-1].where.scope, chain[:-1])
             elif binding.value is not None and (chain or stands_in(binding.where, self.found.loop)):
                 self._follow(binding.value, scope, chain)
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.ops_in_loop.mend import build_once
+
+    return build_once(finding, project)

@@ -45,3 +45,9 @@ def check(project: Project) -> Iterator[Finding]:
             if found:
                 message = f"A session is opened {each(found, call.place)}. Open one before the loop and reuse it."
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.session_in_loop.mend import open_once
+
+    return open_once(finding, project)

@@ -1,0 +1,305 @@
+"""Build the ops once, with a placeholder for each value that changes, and feed those values to every run."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from hotloop.model import Finding, Fix, Refusal
+from hotloop.rules.loops import module_of
+from hotloop.rules.names import is_op
+from hotloop.rules.once import Step, bound_names, extract, lift
+from hotloop.rules.ops_in_loop import ASSIGNMENTS, Fetch, fetches
+from hotloop.source.module import Call, names_read
+from hotloop.source.project import Project
+from hotloop.source.rewrite import Refused, Rewriter, without_blank_lines
+
+# Ops whose first argument is a string tensor, so that a placeholder for it has a plain type.
+TAKES_STRING = {
+    "tf.read_file", "tf.decode_raw", "tf.io.decode_raw", "tf.image.decode_jpeg", "tf.image.decode_png",
+    "tf.image.decode_image", "tf.image.decode_gif", "tf.image.decode_bmp", "tf.io.decode_jpeg", "tf.io.decode_png",
+    "tf.io.decode_image", "tf.io.decode_gif", "tf.io.decode_bmp", "tf.decode_csv", "tf.io.decode_csv",
+    "tf.parse_single_example", "tf.io.parse_single_example", "tf.string_split", "tf.image.decode_and_crop_jpeg",
+}  # fmt: skip
+CONVERTS = {"tf.constant", "tf.convert_to_tensor"}  # their dtype, where given, is the placeholder's
+
+
+def build_once(finding: Finding, project: Project) -> Fix | Refusal:
+    module = module_of(project, finding.place)
+    # Several runs may fetch the same ops: the one with the most ops moves them all.
+    same = [fetch for fetch in fetches(project) if fetch.finding.place.line == finding.place.line]
+    if not same:
+        return Refusal("the ops were not found again in the source", finding.place)
+    fetch = max(same, key=lambda f: len(f.ops))
+    try:
+        plan = _Plan(fetch, project)
+        rewriter = Rewriter(module)
+        plan.carry_out(rewriter)
+        return rewriter.fix("build the ops once and feed what changes", "verify")
+    except Refused as refused:
+        return refused.refusal(module, finding.place)
+
+
+@dataclass
+class _Placeholder:
+    name: str
+    kind: str  # the text of its dtype and shape
+    value: str  # what is fed
+    reads: set[str]
+
+
+@dataclass
+class _Plan:
+    """Which statements move, which expressions become placeholders, which runs must feed them."""
+
+    fetch: Fetch
+    project: Project
+    placeholders: list[_Placeholder] = field(default_factory=list)
+    swaps: list[tuple[ast.expr, str]] = field(default_factory=list)  # expressions of moved ops -> name
+    inline: list[tuple[ast.expr, str]] = field(default_factory=list)  # ops inside statements that stay -> new name
+    tests: list[tuple[ast.expr, str]] = field(default_factory=list)  # conditions that become parameters
+
+    def __post_init__(self) -> None:
+        call, found = self.fetch.call, self.fetch.found
+        self.scope = call.where.scope
+        if any(home is not self.scope for home, _ in self.fetch.ops):
+            raise Refused("the ops are built in another function than the one that runs them", self.fetch.ops[0][1])
+        self.step = Step(self.scope, found.loop, found.chain, self.project)
+        self.tf = _tensorflow(self.fetch, self.project)
+
+    def carry_out(self, rewriter: Rewriter) -> None:
+        moved = self._choose(rewriter)
+        for statement in moved:
+            self._feed(statement, rewriter)
+        for expr, _ in self.inline:
+            self._feed(expr, rewriter)
+        fed = frozenset(n for p in self.placeholders for n in p.reads) | frozenset(
+            n for test, _ in self.tests for n in names_read(test)
+        )
+        self.step.require_movable(moved, fed)
+        for expr, _ in self.inline:
+            free = names_read(expr) - fed - {n for s in moved for n in bound_names(s)}
+            for name in sorted(free):
+                if self.step.varies(ast.Name(name, ast.Load())):
+                    raise Refused(f"the op needs `{name}`, which changes in each step and has no plain type", expr)
+        new = self._built(rewriter, moved)
+        if self.step.chain:
+            self._into_function(rewriter, moved, new)
+        else:
+            self._before_loop(rewriter, moved, new)
+
+    # -- what moves ----------------------------------------------------------------------------------------------------
+
+    def _choose(self, rewriter: Rewriter) -> list[ast.stmt]:
+        """Op statements move whole; an op inside the statement that runs it moves as an expression of its own."""
+        seeds: list[ast.stmt] = []
+        module = self.scope.module
+        for _, op in self.fetch.ops:
+            statement = module.contexts[op].statement
+            if statement is None or module.contexts[op].withs != self.step_withs():
+                raise Refused("the ops stand in a block of their own inside the step", op)
+            holder = self.step.holding(op)
+            if holder is not statement and not isinstance(holder, ast.If):
+                raise Refused("the ops stand in a nested block", op)
+            if any(n is self.fetch.call.node for n in ast.walk(holder)) or self._runs(holder):
+                if not any(op in ast.walk(done) for done, _ in self.inline):
+                    self._inline(op, holder, rewriter)
+            elif holder not in seeds:
+                seeds.append(holder)
+        fed = self._values(seeds)
+        return self.step.needs(seeds, instead=frozenset(fed)) if seeds else self._needed_inline(fed)
+
+    def _needed_inline(self, fed: set[str]) -> list[ast.stmt]:
+        return []
+
+    def step_withs(self) -> tuple[Any, ...]:
+        return self.fetch.call.where.withs
+
+    def _runs(self, holder: ast.stmt) -> bool:
+        return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in ("run", "eval")
+                   for n in ast.walk(holder))
+
+    def _inline(self, op: ast.Call, holder: ast.stmt, rewriter: Rewriter) -> None:
+        outermost = op
+        for node in ast.walk(holder):
+            if isinstance(node, ast.Call) and self._is_op(node) and op in ast.walk(node):
+                outermost = node
+                break
+        if any(outermost is done for done, _ in self.inline):
+            return
+        last = ast.unparse(outermost.func).rpartition(".")[2]
+        self.inline.append((outermost, rewriter.new_name(last if last not in ASSIGNMENTS else f"{last}_op", self.scope)))
+
+    def _is_op(self, node: ast.Call) -> bool:
+        name = self.project.name_of(node.func, self.scope)
+        return is_op(name) or (name.rpartition(".")[2] in ASSIGNMENTS and name.startswith("tf."))
+
+    # -- what is fed ---------------------------------------------------------------------------------------------------
+
+    def _values(self, seeds: list[ast.stmt]) -> set[str]:
+        """Names that only feed ops: what computes them stays in the step."""
+        found: set[str] = set()
+        for seed in seeds:
+            for node in ast.walk(seed):
+                if isinstance(node, ast.Call) and self._is_op(node) and (spot := self._spot(node)):
+                    if self.step.varies(spot[0]):
+                        found |= names_read(spot[0])
+                if isinstance(node, ast.If) and self.step.varies(node.test):
+                    found |= names_read(node.test)
+        return found
+
+    def _spot(self, op: ast.Call) -> tuple[ast.expr, str] | None:
+        """The argument of an op that may become a placeholder, and the placeholder's dtype and shape."""
+        name = self.project.name_of(op.func, self.scope)
+        if name in TAKES_STRING and op.args:
+            return op.args[0], f"{self.tf}.string, []"
+        if name in CONVERTS and op.args:
+            dtype = next((k.value for k in op.keywords if k.arg == "dtype"), op.args[1] if len(op.args) > 1 else None)
+            return (op.args[0], ast.unparse(dtype)) if dtype is not None else None
+        if name.rpartition(".")[2] in ASSIGNMENTS and isinstance(op.func, ast.Attribute) and op.args:
+            variable = ast.unparse(op.func.value)
+            return op.args[0], f"{variable}.dtype, {variable}.shape"
+        return None
+
+    def _feed(self, node: ast.AST, rewriter: Rewriter) -> None:
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.If) and self.step.varies(inner.test):
+                if not self.step.chain:
+                    raise Refused("which ops are built depends on the step", inner.test)
+                self.tests.append((inner.test, rewriter.new_name(f"case_{len(self.tests) + 1}", self.scope)))
+            if not (isinstance(inner, ast.Call) and self._is_op(inner)):
+                continue
+            spot = self._spot(inner)
+            if spot is None or not self.step.varies(spot[0]) or any(self._is_op(c) for c in _calls(spot[0])):
+                continue
+            if names_read(spot[0]) & {n for _, op in self.fetch.ops for n in self._results(op)}:
+                continue
+            converts = self.project.name_of(inner.func, self.scope) in CONVERTS
+            self._add(spot[0], spot[1], inner if converts else spot[0], rewriter)
+
+    def _results(self, op: ast.Call) -> set[str]:
+        statement = self.scope.module.contexts[op].statement
+        return bound_names(statement) if isinstance(statement, ast.Assign) and statement is not None else set()
+
+    def _add(self, value: ast.expr, kind: str, replaced: ast.expr, rewriter: Rewriter) -> None:
+        text = ast.unparse(value)
+        known = next((p for p in self.placeholders if p.value == text and p.kind == kind), None)
+        if known is None:
+            base = value.id if isinstance(value, ast.Name) else "value"
+            known = _Placeholder(rewriter.new_name(f"{base}_input", self.scope), kind, text, names_read(value))
+            if any(p.name == known.name for p in self.placeholders):
+                known.name = f"{known.name}_{len(self.placeholders) + 1}"
+            self.placeholders.append(known)
+        self.swaps.append((replaced, known.name))
+
+    # -- writing it ----------------------------------------------------------------------------------------------------
+
+    def _built(self, rewriter: Rewriter, moved: list[ast.stmt]) -> list[Any]:
+        """The new building code: placeholders, the moved statements, the ops that stood inside a run."""
+        lines: list[Any] = []
+        for placeholder in self.placeholders:
+            maker = f"{self.tf}.placeholder" if self._v1() else f"{self.tf}.compat.v1.placeholder"
+            lines += rewriter.parse_block(f"{placeholder.name} = {maker}({placeholder.kind})")
+        for statement in moved:
+            lines.append(without_blank_lines(self._swapped(rewriter.statement(statement), statement, rewriter)))
+        for expr, name in self.inline:
+            node = self._swapped(rewriter.expression(expr), expr, rewriter)
+            lines += rewriter.parse_block(f"{name} = {rewriter.code(node)}")
+        return lines
+
+    def _v1(self) -> bool:
+        for bindings in self.scope.module.scope.bindings.get(self.tf, []):
+            if bindings.imported in ("tensorflow.compat.v1", "tensorflow.compat.v1.compat.v1"):
+                return True
+        return False
+
+    def _swapped(self, node: Any, root: ast.AST, rewriter: Rewriter) -> Any:
+        inside = set(map(id, ast.walk(root)))
+        for expr, name in (*self.swaps, *self.tests):
+            if id(expr) in inside:
+                old = rewriter.expression(expr)
+                if old is node:
+                    return rewriter.parse_expression(name)
+                node = node.deep_replace(old, rewriter.parse_expression(name))
+        return node
+
+    def _before_loop(self, rewriter: Rewriter, moved: list[ast.stmt], new: list[Any]) -> None:
+        changed = self._changed_runs(rewriter)
+        outer = set(map(id, self.step.loop.where.withs))
+        blocks = [w for w in self.step_withs() if id(w) not in outer]
+        if blocks:
+            raise Refused("the ops stand in a `with` block inside the loop: move that out first", blocks[0])
+
+        def change(statement: Any) -> Any:
+            for old, fresh in changed:
+                statement = statement if old is statement else statement.deep_replace(old, fresh)
+            return statement
+
+        lift(rewriter, self.step, moved, [], change, new, drop=True)
+
+    def _into_function(self, rewriter: Rewriter, moved: list[ast.stmt], new: list[Any]) -> None:
+        for old, fresh in self._changed_runs(rewriter):
+            rewriter.replace(old, fresh)
+        seeds = moved or [self.step.holding(self.fetch.call.node)]
+        later = {n for s in self.step.statements if s not in moved for n in names_read(s)}
+        results = sorted({n for s in moved for n in bound_names(s)} & later)
+        results += [p.name for p in self.placeholders] + [name for _, name in self.inline]
+        if not moved:
+            raise Refused("the ops stand inside the call that runs them: give them names first", seeds[0])
+        arguments = [(name, ast.unparse(test)) for test, name in self.tests]
+        fed = {n for p in self.placeholders for n in p.reads} | {n for t, _ in self.tests for n in names_read(t)}
+        extract(rewriter, self.step, moved, f"build_{self.scope.name}_ops", results, new, arguments, without=fed)
+
+    def _changed_runs(self, rewriter: Rewriter) -> list[tuple[Any, Any]]:
+        """Every run of the step, with what it must be fed and the names of ops that stood inside it."""
+        changed: list[tuple[Any, Any]] = []
+        for call in self._all_runs():
+            node: Any = rewriter.expression(call.node)
+            fresh = node
+            for expr, name in self.inline:
+                if any(n is expr for n in ast.walk(call.node)):
+                    fresh = fresh.deep_replace(rewriter.expression(expr), rewriter.parse_expression(name))
+            if self.placeholders:
+                fresh = _fed(fresh, call, {p.name: p.value for p in self.placeholders}, rewriter)
+            if fresh is not node:
+                changed.append((node, fresh))
+        return changed
+
+    def _all_runs(self) -> list[Call]:
+        """The runs that fetch what moved: other runs of the step are left alone."""
+        mine = {id(op) for _, op in self.fetch.ops}
+        found = [f.call for f in fetches(self.project) if {id(op) for _, op in f.ops} & mine]
+        return [call for call in found if call.where.scope is self.scope]
+
+
+def _fed(run: Any, call: Call, values: dict[str, str], rewriter: Rewriter) -> Any:
+    """The run with the values added to what it feeds already."""
+    pairs = ", ".join(f"{name}: {value}" for name, value in values.items())
+    method = call.node.func.attr if isinstance(call.node.func, ast.Attribute) else ""
+    position = 0 if method == "eval" else 1
+    for index, argument in enumerate(run.args):
+        word = argument.keyword.value if argument.keyword is not None else None
+        if word == "feed_dict" or (word is None and index == position):
+            old = rewriter.code(argument.value).strip()
+            merged = f"{{{old[1:-1].rstrip().rstrip(',')}, {pairs}}}" if old.startswith("{") else f"{{**{old}, {pairs}}}"
+            merged = merged.replace("{, ", "{")
+            new = argument.with_changes(value=rewriter.parse_expression(merged))
+            return run.with_changes(args=[*run.args[:index], new, *run.args[index + 1 :]])
+    import libcst
+
+    keyword = any(a.keyword is not None for a in run.args)
+    extra = libcst.parse_expression(f"f({'feed_dict=' if keyword else ''}{{{pairs}}})")
+    return run.with_changes(args=[*run.args, *extra.args])  # type: ignore[attr-defined]
+
+
+def _calls(node: ast.AST) -> list[ast.Call]:
+    return [n for n in ast.walk(node) if isinstance(n, ast.Call)]
+
+
+def _tensorflow(fetch: Fetch, project: Project) -> str:
+    """The file's own name for TensorFlow."""
+    for name, bindings in fetch.call.where.scope.module.scope.bindings.items():
+        if any(b.kind == "import" and b.imported in ("tensorflow", "tensorflow.compat.v1") for b in bindings):
+            return name
+    raise Refused("the file does not import TensorFlow under one name", fetch.call.node)
