@@ -73,16 +73,21 @@ def test_check_says_exactly_what_the_comments_expect(
 # 2 and 3 ----------------------------------------------------------------------------------------------------
 
 
+def shown(files: dict[str, bytes]) -> str:
+    """All files in one text, so that a failure shows the lines that differ."""
+    return "".join(f"--- {path}\n{source.decode()}" for path, source in sorted(files.items()))
+
+
 @asked("check", "fix")
 def test_the_fix_of_slow_is_fast(rule: Rule) -> None:
     slow, fast = plain(specimen(rule, "slow")), plain(specimen(rule, "fast"))
-    assert renamed(apply_fixes(slow, [rule]), "fast") == fast
+    assert shown(renamed(apply_fixes(slow, [rule]), "fast")) == shown(fast)
 
 
 @asked("check", "fix")
 def test_the_fix_of_fast_changes_nothing(rule: Rule) -> None:
     fast = plain(specimen(rule, "fast"))
-    assert apply_fixes(fast, [rule]) == fast
+    assert shown(apply_fixes(fast, [rule])) == shown(fast)
 
 
 # 4 ----------------------------------------------------------------------------------------------------------
