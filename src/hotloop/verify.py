@@ -119,7 +119,8 @@ def loop_seconds(recording: Recording) -> float | None:
 def _spans(run: LoopRun) -> list[Interval]:
     """When the steps of a loop began and ended; of a long loop each bin of steps is one span."""
     ends = [*run.clock.at[1:], float(run.steps)]
-    steps = zip(run.clock.at, run.clock.values, run.step_seconds.values, ends, strict=True)
+    # Not strict: a loop that its first step left by an exception has an end and no step.
+    steps = zip(run.clock.at, run.clock.values, run.step_seconds.values, ends, strict=False)
     spans = [(start, start + mean * (end - index)) for index, start, mean, end in steps]
     if (
         run.runs == 1 and spans
