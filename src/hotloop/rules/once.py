@@ -12,6 +12,7 @@ from hotloop.source.module import Call, Context, Loop, Scope, names_read, names_
 from hotloop.source.project import Project
 from hotloop.source.rewrite import Refused, Rewriter, body_of, with_body, without_blank_lines
 
+WIDE = 96  # a longer call is broken into lines
 LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete)
 ACTS = {"print", "input", "exit", "time.time", "time.perf_counter", "sys.exit", "next"}
 MUTATES = {"append", "extend", "write", "add", "update", "insert", "pop", "put", "send", "writerow", "fit", "compile",
@@ -226,6 +227,8 @@ def extract(
     text = f"def {name}({', '.join(parameters)}):\n    return {', '.join(results)}"
     define(rewriter, scope, text, body)
     call = f"{', '.join(results)} = {name}({', '.join(values)})" if results else f"{name}({', '.join(values)})"
+    if len(call) > WIDE:
+        call = f"{call[: -len(', '.join(values)) - 1]}\n    {', '.join(values)}\n)"
     replacement = rewriter.parse_block(call)[0]
     first, *others = [rewriter.statement(s) for s in moved]
     blank = [line for line in first.leading_lines if line.comment is None]

@@ -141,28 +141,30 @@ class Rewriter:
     # -- the result ----------------------------------------------------------------------------------------------------
 
     def data(self) -> bytes:
-        import libcst
-
-        changes = self._changes
-
-        class Apply(libcst.CSTTransformer):
-            def on_leave(self, original_node: Any, updated_node: Any) -> Any:
-                if original_node not in changes:
-                    return updated_node
-                new = changes[original_node]
-                # A node that stays among its replacements stays as its own children were changed.
-                new = [updated_node if node is original_node else node for node in new]
-                if not new:
-                    return libcst.RemoveFromParent()
-                return new[0] if len(new) == 1 else libcst.FlattenSentinel(new)
-
-        changed = self.tree.visit(Apply())
+        changed: cst.Module = substituted(self.tree, self._changes)
         return changed.bytes
 
     def fix(self, title: str, safety: Safety) -> Fix:
         new = self.data()
         ast.parse(new)  # a patch that does not parse is our defect: fail here, loudly
         return Fix(title, tuple(edits_between(self.module.path, self.module.data, new)), safety)
+
+
+def substituted(root: Any, changes: dict[Any, list[Any]]) -> Any:
+    """The tree with other nodes in the place of some, all in one pass: a second one would no longer know its nodes."""
+    import libcst
+
+    class Apply(libcst.CSTTransformer):
+        def on_leave(self, original_node: Any, updated_node: Any) -> Any:
+            if original_node not in changes:
+                return updated_node
+            # A node that stays among its replacements stays as its own children were changed.
+            new = [updated_node if node is original_node else node for node in changes[original_node]]
+            if not new:
+                return libcst.RemoveFromParent()
+            return new[0] if len(new) == 1 else libcst.FlattenSentinel(new)
+
+    return root.visit(Apply())
 
 
 def edits_between(path: str, old: bytes, new: bytes) -> list[Edit]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from hotloop.rules.once import Step, bound_names, extract, lift
 from hotloop.rules.ops_in_loop import ASSIGNMENTS, Fetch, fetches
 from hotloop.source.module import Call, names_read
 from hotloop.source.project import Project
-from hotloop.source.rewrite import Refused, Rewriter, without_blank_lines
+from hotloop.source.rewrite import Refused, Rewriter, substituted, without_blank_lines
 
 # Ops whose first argument is a string tensor, so that a placeholder for it has a plain type.
 TAKES_STRING = {
@@ -108,10 +109,7 @@ class _Plan:
             elif holder not in seeds:
                 seeds.append(holder)
         fed = self._values(seeds)
-        return self.step.needs(seeds, instead=frozenset(fed)) if seeds else self._needed_inline(fed)
-
-    def _needed_inline(self, fed: set[str]) -> list[ast.stmt]:
-        return []
+        return self.step.needs(seeds, instead=frozenset(fed)) if seeds else []
 
     def step_withs(self) -> tuple[Any, ...]:
         return self.fetch.call.where.withs
@@ -167,7 +165,7 @@ class _Plan:
             if isinstance(inner, ast.If) and self.step.varies(inner.test):
                 if not self.step.chain:
                     raise Refused("which ops are built depends on the step", inner.test)
-                self.tests.append((inner.test, rewriter.new_name(f"case_{len(self.tests) + 1}", self.scope)))
+                self.tests.append((inner.test, rewriter.new_name(_test_name(inner.test), self.scope)))
             if not (isinstance(inner, ast.Call) and self._is_op(inner)):
                 continue
             spot = self._spot(inner)
@@ -183,7 +181,7 @@ class _Plan:
         return bound_names(statement) if isinstance(statement, ast.Assign) and statement is not None else set()
 
     def _add(self, value: ast.expr, kind: str, replaced: ast.expr, rewriter: Rewriter) -> None:
-        text = ast.unparse(value)
+        text = rewriter.code(rewriter.expression(value))
         known = next((p for p in self.placeholders if p.value == text and p.kind == kind), None)
         if known is None:
             base = value.id if isinstance(value, ast.Name) else "value"
@@ -216,13 +214,8 @@ class _Plan:
 
     def _swapped(self, node: Any, root: ast.AST, rewriter: Rewriter) -> Any:
         inside = set(map(id, ast.walk(root)))
-        for expr, name in (*self.swaps, *self.tests):
-            if id(expr) in inside:
-                old = rewriter.expression(expr)
-                if old is node:
-                    return rewriter.parse_expression(name)
-                node = node.deep_replace(old, rewriter.parse_expression(name))
-        return node
+        swaps = [(rewriter.expression(e), name) for e, name in (*self.swaps, *self.tests) if id(e) in inside]
+        return substituted(node, {old: [rewriter.parse_expression(name)] for old, name in swaps})
 
     def _before_loop(self, rewriter: Rewriter, moved: list[ast.stmt], new: list[Any]) -> None:
         changed = self._changed_runs(rewriter)
@@ -230,13 +223,8 @@ class _Plan:
         blocks = [w for w in self.step_withs() if id(w) not in outer]
         if blocks:
             raise Refused("the ops stand in a `with` block inside the loop: move that out first", blocks[0])
-
-        def change(statement: Any) -> Any:
-            for old, fresh in changed:
-                statement = statement if old is statement else statement.deep_replace(old, fresh)
-            return statement
-
-        lift(rewriter, self.step, moved, [], change, new, drop=True)
+        changes = {old: [fresh] for old, fresh in changed}
+        lift(rewriter, self.step, moved, [], lambda statement: substituted(statement, changes), new, drop=True)
 
     def _into_function(self, rewriter: Rewriter, moved: list[ast.stmt], new: list[Any]) -> None:
         for old, fresh in self._changed_runs(rewriter):
@@ -247,7 +235,7 @@ class _Plan:
         results += [p.name for p in self.placeholders] + [name for _, name in self.inline]
         if not moved:
             raise Refused("the ops stand inside the call that runs them: give them names first", seeds[0])
-        arguments = [(name, ast.unparse(test)) for test, name in self.tests]
+        arguments = [(name, rewriter.code(rewriter.expression(test))) for test, name in self.tests]
         fed = {n for p in self.placeholders for n in p.reads} | {n for t, _ in self.tests for n in names_read(t)}
         extract(rewriter, self.step, moved, f"build_{self.scope.name}_ops", results, new, arguments, without=fed)
 
@@ -256,13 +244,11 @@ class _Plan:
         changed: list[tuple[Any, Any]] = []
         for call in self._all_runs():
             node: Any = rewriter.expression(call.node)
-            fresh = node
-            for expr, name in self.inline:
-                if any(n is expr for n in ast.walk(call.node)):
-                    fresh = fresh.deep_replace(rewriter.expression(expr), rewriter.parse_expression(name))
+            here = [(e, name) for e, name in self.inline if any(n is e for n in ast.walk(call.node))]
+            fresh = substituted(node, {rewriter.expression(e): [rewriter.parse_expression(name)] for e, name in here})
             if self.placeholders:
                 fresh = _fed(fresh, call, {p.name: p.value for p in self.placeholders}, rewriter)
-            if fresh is not node:
+            if here or self.placeholders:
                 changed.append((node, fresh))
         return changed
 
@@ -291,6 +277,14 @@ def _fed(run: Any, call: Call, values: dict[str, str], rewriter: Rewriter) -> An
     keyword = any(a.keyword is not None for a in run.args)
     extra = libcst.parse_expression(f"f({'feed_dict=' if keyword else ''}{{{pairs}}})")
     return run.with_changes(args=[*run.args, *extra.args])  # type: ignore[attr-defined]
+
+
+def _test_name(test: ast.expr) -> str:
+    """`file_name.endswith(".png")` -> `endswith_png`."""
+    words = [n.attr for n in ast.walk(test) if isinstance(n, ast.Attribute)][:1]
+    words += re.findall(r"\w+", " ".join(str(n.value) for n in ast.walk(test) if isinstance(n, ast.Constant)))
+    name = "_".join(words)
+    return name if name.isidentifier() and len(name) <= 30 else "case"
 
 
 def _calls(node: ast.AST) -> list[ast.Call]:

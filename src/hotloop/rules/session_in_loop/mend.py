@@ -92,7 +92,8 @@ def _keep(rewriter: Rewriter, call: Call, step: Step) -> None:
     statement = call.where.statement
     # Leaving `with session` would close it; as the default it lasts only as long as the block.
     in_with = isinstance(statement, ast.With)
-    remember_call(rewriter, call, "open_session", ["target", "graph", "config"], ".as_default()" if in_with else "")
+    name = "session_for" if any(not isinstance(k.value, ast.Constant) for k in call.node.keywords) else "open_session"
+    remember_call(rewriter, call, name, ["target", "graph", "config"], ".as_default()" if in_with else "")
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
         for close in _closes(statement.targets[0].id, step):
             rewriter.replace(rewriter.statement(close))

@@ -1,0 +1,261 @@
+"""Findings -> patches -> proof -> files: applies only what a trial has shown to be faster with the same results."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hotloop.check import check
+from hotloop.model import Finding, Fix, HotloopError, Refusal, Report, Trial
+from hotloop.rules import Rule, all_rules
+from hotloop.source import project_of
+from hotloop.source.rewrite import apply_edits
+
+Contents = dict[str, bytes]
+ROUNDS = 40  # each applies one patch; more than that in one program is a patch that does not settle
+
+
+@dataclass
+class Mended:
+    """Files after every fix that could be made, what was done to them, and why the rest was left."""
+
+    contents: Contents
+    done: list[tuple[Finding, Fix]] = field(default_factory=list)
+    refusals: list[tuple[Finding, Refusal]] = field(default_factory=list)
+
+
+def mend(contents: Contents, rules: Iterable[Rule], wanted: Callable[[Finding], bool] = lambda f: True) -> Mended:
+    """Apply fixes one at a time, reading the source again after each: one patch may clear the way for the next."""
+    rules = [rule for rule in rules if rule.fix is not None]
+    mended = Mended(dict(contents))
+    for _ in range(ROUNDS):
+        step = _one(mended, rules, wanted)
+        if step is None:
+            return mended
+        mended.contents = step
+    return mended
+
+
+def _one(mended: Mended, rules: Sequence[Rule], wanted: Callable[[Finding], bool]) -> Contents | None:
+    """The contents with one more fix; None when there is none left, with the refusals that remain."""
+    project = project_of(mended.contents)
+    findings, _ = check(project, rules)
+    mended.refusals = []
+    by_name = {rule.name: rule for rule in rules}
+    for finding in findings:
+        make = by_name[finding.rule].fix
+        if finding.confidence == "low" or make is None or not wanted(finding):
+            continue
+        answer = make(finding, project)
+        if isinstance(answer, Refusal):
+            mended.refusals.append((finding, answer))
+        elif answer.safety != "advice" and answer.edits:
+            changed = _applied(mended.contents, answer)
+            if _helps(changed, finding, findings, rules):
+                mended.done.append((finding, answer))
+                return changed
+            mended.refusals.append((finding, Refusal("the change would not remove the finding", finding.place)))
+    return None
+
+
+def _applied(contents: Contents, fix: Fix) -> Contents:
+    changed = dict(contents)
+    for path in {edit.path for edit in fix.edits}:
+        changed[path] = apply_edits(contents[path], [edit for edit in fix.edits if edit.path == path])
+    return changed
+
+
+def _helps(changed: Contents, finding: Finding, before: Sequence[Finding], rules: Sequence[Rule]) -> bool:
+    """The result parses, and says this finding one time less."""
+    try:
+        after, _ = check(project_of(changed), rules)
+    except SyntaxError:
+        return False
+
+    def count(findings: Iterable[Finding]) -> int:
+        return sum(f.rule == finding.rule and f.confidence != "low" for f in findings)
+
+    return count(after) < count(before)
+
+
+def apply_fixes(contents: Contents, rules: Iterable[Rule]) -> Contents:
+    """The files with every available fix of these rules."""
+    return mend(contents, rules).contents
+
+
+# -- with a program to prove it on -------------------------------------------------------------------------------------
+
+
+def fix_program(argv: Sequence[str], write: bool = False) -> Report:
+    """`hotloop fix --run`: measure the program, mend what costs, try it on a copy, show it, and write if asked."""
+    from hotloop.diagnose import diagnose_recording, project_files
+    from hotloop.record import record
+
+    recording, completed = record(list(argv), capture=True)
+    if completed.code != 0:
+        last = (completed.stderr.decode("utf-8", "replace").strip().splitlines() or [recording.exit.exception])[-1]
+        raise HotloopError(f"`{argv[0]}` fails before anything is changed: {last}")
+    report = diagnose_recording(recording)
+    root = Path(str(recording.meta["root"]))
+    files = project_files(recording)
+    contents = {str(file.relative_to(root)): file.read_bytes() for file in files if file.is_relative_to(root)}
+    costly = {(f.rule, f.place.path) for f in report.findings}
+    if not costly:
+        return replace(report, command="fix", notes=(*report.notes, "Nothing here is worth mending."))
+    workshop = _Workshop(root, argv, contents)
+    mended, trials = _proved(workshop, contents, costly)
+    proved = bool(trials) and trials[-1].verdict == "faster"
+    notes = [*report.notes, *_summary(report, mended, trials, proved)]
+    if proved and write:
+        written = write_files(root, contents, mended.contents)
+        notes.append(f"Wrote {', '.join(written)}.")
+    return replace(
+        report,
+        command="fix",
+        trials=tuple(trials),
+        refusals=tuple(refusal for _, refusal in mended.refusals),
+        diff=diff(contents, mended.contents) if proved else "",
+        notes=tuple(notes),
+        meta={**report.meta, "fixes": [fix.title for _, fix in mended.done] if proved else [], "written": proved and write},
+    )
+
+
+def _proved(workshop: _Workshop, contents: Contents, costly: Collection[tuple[str, str]]) -> tuple[Mended, list[Trial]]:
+    """All fixes together; where that is not proved, rule by rule, and what held alone together again."""
+    paths = {path for _, path in costly}
+
+    def attempt(rules: Sequence[Rule], name: str) -> tuple[Mended, Trial | None]:
+        mended = mend(contents, rules, lambda finding: finding.place.path in paths)
+        return mended, workshop.trial(mended.contents, name) if mended.done else None
+
+    together, first = attempt(all_rules(), "all fixes")
+    if first is None or first.verdict == "faster":
+        return together, [first] if first else []
+    trials, kept = [first], []
+    names = {finding.rule for finding, _ in together.done}
+    for rule in all_rules() if len(names) > 1 else ():
+        if rule.name in names:
+            _, trial = attempt([rule], rule.name)
+            if trial:
+                trials.append(trial)
+                kept += [rule] if trial.verdict == "faster" else []
+    if not kept:
+        lost = [(f, Refusal(f"tried, but {first.verdict}: {'; '.join(first.notes)}", f.place)) for f, _ in together.done]
+        return Mended(contents, [], [*together.refusals, *lost]), trials
+    if len(kept) == 1:
+        best = next(t for t in trials if t.after == kept[0].name)
+        trials = [*[t for t in trials if t is not best], best]
+        return mend(contents, kept, lambda finding: finding.place.path in paths), trials
+    mended, trial = attempt(kept, " + ".join(rule.name for rule in kept))
+    return mended, [*trials, trial] if trial else trials
+
+
+def _summary(report: Report, mended: Mended, trials: Sequence[Trial], proved: bool) -> Iterator[str]:
+    if not trials:
+        yield "There is no fix for what was found: the reasons are listed."
+        return
+    if not proved:
+        yield "No change was proved to be faster with the same results, so none is offered."
+        return
+    rules = {finding.rule for finding, _ in mended.done}
+    predicted = sum(f.cost.seconds for f in report.findings if f.cost and f.rule in rules)
+    gained = trials[-1].before_seconds - trials[-1].after_seconds
+    yield f"Predicted to save {predicted:.2f} s of loop time; the trial saved {gained:.2f} s."
+
+
+def diff(old: Contents, new: Contents) -> str:
+    lines: list[str] = []
+    for path in sorted(new):
+        before, after = (side[path].decode("utf-8", "replace").splitlines(keepends=True) for side in (old, new))
+        lines += difflib.unified_diff(before, after, f"a/{path}", f"b/{path}")
+    return "".join(line if line.endswith("\n") else line + "\n" for line in lines)
+
+
+# -- on a copy ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Workshop:
+    """Copies of a project to try changes on: source files are copied, all else is linked to."""
+
+    root: Path
+    argv: Sequence[str]
+    contents: Contents
+
+    def trial(self, after: Contents, name: str) -> Trial:
+        from hotloop.verify import trial
+
+        with self._copy(self.contents) as one, self._copy(after) as two:
+            return trial(
+                self._command(one),
+                self._command(two),
+                before_cwd=self._cwd(one),
+                after_cwd=self._cwd(two),
+                names=("before", name),
+            )
+
+    def _command(self, copy: Path) -> list[str]:
+        program = Path(self.argv[0]).resolve().relative_to(self.root.resolve())
+        return [str(copy / program), *self.argv[1:]]
+
+    def _cwd(self, copy: Path) -> Path:
+        here = Path.cwd().resolve()
+        return copy / here.relative_to(self.root.resolve()) if here.is_relative_to(self.root.resolve()) else here
+
+    @contextmanager
+    def _copy(self, contents: Contents) -> Iterator[Path]:
+        with tempfile.TemporaryDirectory(prefix="hotloop-") as folder:
+            copy = Path(folder) / self.root.name
+            _mirror(self.root, copy, {self.root / path: data for path, data in contents.items()})
+            yield copy
+
+
+def _mirror(source: Path, target: Path, files: dict[Path, bytes]) -> None:
+    """`target` looks like `source`, with these files in it as given; everything else is a link."""
+    target.mkdir(parents=True)
+    folders = {parent for file in files for parent in file.parents}
+    for entry in source.iterdir():
+        if entry in files:
+            (target / entry.name).write_bytes(files[entry])
+        elif entry in folders:
+            _mirror(entry, target / entry.name, files)
+        elif entry.name != "__pycache__":
+            (target / entry.name).symlink_to(entry)
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------
+
+
+def write_files(root: Path, old: Contents, new: Contents) -> list[str]:
+    """Write what changed, each file in one step; a file that is no longer as it was read stops everything first."""
+    changed = [path for path in sorted(new) if new[path] != old[path]]
+    for path in changed:
+        if (root / path).read_bytes() != old[path]:
+            raise HotloopError(f"{path} was changed while it was being mended; nothing was written. Run again.")
+    for path in changed:
+        try:
+            _write(root / path, new[path])
+        except OSError as error:
+            raise HotloopError(f"cannot write {path}: {error.strerror or error}; it is as it was.") from error
+    return changed
+
+
+def _write(file: Path, data: bytes) -> None:
+    file = file.resolve()  # a link stays a link
+    handle, scratch = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        shutil.copymode(file, scratch)
+        os.replace(scratch, file)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise
