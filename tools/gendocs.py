@@ -14,7 +14,12 @@ START, END = "<!-- rules -->", "<!-- /rules -->"
 
 
 def main() -> int:
-    for path, text in pages(ROOT).items():
+    try:
+        wanted = pages(ROOT)
+    except HotloopError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    for path, text in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
@@ -27,6 +32,9 @@ def main() -> int:
 
 def pages(root: Path) -> dict[Path, str]:
     """Every generated file and what it should hold."""
+    unfinished = [f"{rule.name}: {wrong}" for rule in all_rules() for wrong in rule.complaints()]
+    if unfinished:
+        raise HotloopError("finish these rules first.\n" + "\n".join(unfinished))
     readme = root / "README.md"
     found = {root / "docs" / "rules" / f"{rule.name}.md": page(rule) for rule in all_rules()}
     return {**found, readme: with_table(readme.read_text(encoding="utf-8"))}
