@@ -110,3 +110,9 @@ def _object_per_step(call: Call, project: Project) -> Iterator[Finding]:
                 message = f"`{name}` {MESSAGE.format(each=each(found, call.place))}"
                 yield RULE.finding(call.place, message, **found.where)
             return
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.function_in_loop.hoist import hoist
+
+    return hoist(finding, project)

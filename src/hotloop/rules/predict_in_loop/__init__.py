@@ -128,3 +128,9 @@ def _is_one_wide(index: ast.expr) -> bool:
     upper = first.upper
     one = isinstance(upper.right, ast.Constant) and upper.right.value == 1 and isinstance(upper.op, ast.Add)
     return one and ast.dump(upper.left) == ast.dump(first.lower)
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.predict_in_loop.on_batch import predict_on_batch
+
+    return predict_on_batch(finding, project)

@@ -1,0 +1,188 @@
+"""The fix: create the function once, before the loop."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding, Fix, Refusal
+from hotloop.rules.moving import call_at, defined_at, needs, not_an_elif, spaced, statements_around, way_out
+from hotloop.rules.tracing import refuse_python
+from hotloop.source.module import Call, Context, Scope
+from hotloop.source.rewrite import Refused, Rewriter
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+
+def hoist(finding: Finding, project: Project) -> Fix | Refusal:
+    # Through a call, what moves is the call that stands in the loop; the function may be in another file.
+    module = project.modules[(finding.chain[0] if finding.chain else finding.place).path]
+    try:
+        if finding.chain:
+            return _factory_call(finding, project)
+        defined = defined_at(module, finding.place)
+        if defined is not None:
+            return _definition(defined, project)
+        return _call(call_at(module, finding.place), None, project)
+    except Refused as refused:
+        return refused.refusal(module, finding.place)
+
+
+def _definition(scope: Scope, project: Project) -> Fix:
+    """A decorated def in the body of the loop."""
+    node, where = scope.node, scope.where
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or where is None or where.loop is None:
+        raise Refused(f"`{scope.name}` is made anew in each call of the function around it")
+    body: list[ast.stmt] = getattr(where.loop.node, "body", [])
+    if node not in body:
+        raise Refused(f"`{scope.name}` is defined in a block within the loop, not in each step", node)
+    _refuse_second_binding(scope.name, node, where)
+    needed = needs([node], where.scope, project)
+    needed.pop(scope.name, None)
+    anchor = way_out(where, needed, scope.name)
+    _refuse_calls_at_definition(node, where, project)
+    refuse_python(node.body, scope, scope.name, project)
+
+    rewriter = Rewriter(where.scope.module)
+    moved, before = rewriter.statement(node), rewriter.statement(anchor)
+    block = statements_around(where.scope.module, anchor)
+    top_level = block is where.scope.module.tree.body
+    rewriter.replace(moved)
+    rewriter.before(before, spaced(moved, before, top_level, first=block[0] is anchor))
+    if body[0] is node and len(body) > 1:
+        following = rewriter.statement(body[1])
+        lines = list(following.leading_lines)
+        while lines and lines[0].comment is None:
+            lines.pop(0)
+        rewriter.replace(following, following.with_changes(leading_lines=lines))
+    return rewriter.fix(f"create `{scope.name}` once, before the loop", "verify")
+
+
+def _refuse_second_binding(name: str, node: ast.AST, where: Context) -> None:
+    others = [b for b in where.scope.bindings.get(name, []) if b.node is not node]
+    if others:
+        line = getattr(others[0].node, "lineno", 0)
+        raise Refused(f"`{name}` is also given another value on line {line}", others[0].node)
+
+
+def _refuse_calls_at_definition(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, where: Context, project: Project
+) -> None:
+    """What is computed when the def is run would be computed once."""
+    spec = node.args
+    for value in (*node.decorator_list, *spec.defaults, *[d for d in spec.kw_defaults if d]):
+        for call in ast.walk(value):
+            if isinstance(call, ast.Call):
+                name = project.name_of(call.func, where.scope)
+                if not name.startswith(("tf.", "functools.partial")) or name.startswith("tf.random."):
+                    reason = f"`{ast.unparse(call)}` is computed anew with each definition of `{node.name}`"
+                    raise Refused(reason, call)
+
+
+def _factory_call(finding: Finding, project: Project) -> Fix:
+    """`update = make_update(0.1)` in the loop, where make_update defines the function and returns it."""
+    module = project.modules[finding.place.path]
+    defined = defined_at(module, finding.place)
+    factory = defined.parent if defined else call_at(module, finding.place).where.scope
+    name = factory.name if factory else ""
+    call = call_at(project.modules[finding.chain[0].path], finding.chain[0])
+    called = project.resolve(call.node.func, call.where.scope)
+    if factory is None or called is None or called.scope is not factory or not _only_makes(factory):
+        raise Refused(
+            f"the function is made anew in each call of `{name}`: create it once, outside of `{name}`"
+        )
+    return _call(call, factory, project)
+
+
+def _only_makes(factory: Scope) -> bool:
+    """Whether a function does nothing but define functions and return them."""
+    body = factory.node.body
+    if not isinstance(body, list) or isinstance(factory.node, ast.ClassDef | ast.Module):
+        return False
+    for statement in body:
+        docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        returned = isinstance(statement, ast.Return) and statement.value is not None
+        if not (docstring or returned or isinstance(statement, ast.FunctionDef)):
+            return False
+    return True
+
+
+def _call(call: Call, factory: Scope | None, project: Project) -> Fix:
+    """`g = tf.function(f)` moves as it stands; `tf.function(f)(x)` gets a name."""
+    node, where = call.node, call.where
+    made = project.resolve(node.func, where.scope)
+    if made is not None and made.kind == "class":
+        shown = ast.unparse(node)
+        raise Refused(
+            f"`{shown}` holds state of its own: make it once before the loop if its state may be kept"
+        )
+    what = ast.unparse(node.args[0]) if node.args and factory is None else ast.unparse(node.func)
+    what = what if len(what) <= 40 else what[:37] + "..."
+    if where.loop is None or isinstance(where.scope.node, ast.Lambda):
+        raise Refused(
+            f"`{what}` is made anew in each call of the function around it: create it once, outside of it"
+        )
+    needed = needs([node], where.scope, project)
+    anchor = not_an_elif(where.scope.module, way_out(where, needed, what))
+    _refuse_effects(call, factory, what, project)
+
+    statement = where.statement
+    assigned = isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is node
+    if assigned and isinstance(statement, ast.Assign | ast.AnnAssign):
+        return _assignment(statement, anchor, where)
+    return _inline(call, anchor, _name_for(node) if factory is None else "compiled")
+
+
+def _refuse_effects(call: Call, factory: Scope | None, what: str, project: Project) -> None:
+    """Arguments that are computed anew, and Python in the function that runs at each trace."""
+    where = call.where
+    for argument in (*call.node.args, *[k.value for k in call.node.keywords]):
+        for part in ast.walk(argument) if not isinstance(argument, ast.Lambda) else ():
+            if isinstance(part, ast.Call) and not project.name_of(part.func, where.scope).startswith("tf."):
+                raise Refused(f"`{ast.unparse(part)}` is computed anew in each step", part)
+    value = project.resolve(call.node, where.scope)
+    scope = value.scope if value else factory
+    if scope is not None and scope.is_function:
+        body = getattr(scope.node, "body", [])
+        refuse_python(body if isinstance(body, list) else [body], scope, what, project)
+
+
+def _assignment(statement: ast.Assign | ast.AnnAssign, anchor: ast.stmt, where: Context) -> Fix:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
+        shown = " = ".join(ast.unparse(target) for target in targets)
+        raise Refused(f"each step keeps its function in `{shown}`", statement)
+    name = targets[0].id
+    if where.loop is None or statement not in getattr(where.loop.node, "body", []):
+        raise Refused(f"`{name}` is made in a block within the loop, not in each step", statement)
+    _refuse_second_binding(name, statement, where)
+    rewriter = Rewriter(where.scope.module)
+    moved = rewriter.statement(statement)
+    comments = [line for line in moved.leading_lines if line.comment is not None]
+    rewriter.replace(moved)
+    rewriter.before(rewriter.statement(anchor), moved.with_changes(leading_lines=comments))
+    return rewriter.fix(f"create `{name}` once, before the loop", "verify")
+
+
+def _inline(call: Call, anchor: ast.stmt, wanted: str) -> Fix:
+    import libcst
+
+    module = call.where.scope.module
+    if not any(other.node.func is call.node for other in module.calls):
+        raise Refused(f"each step hands on its own `{ast.unparse(call.node)}`", call.node)
+    rewriter = Rewriter(module)
+    name = rewriter.new_name(wanted, call.where.scope)
+    expression, before = rewriter.expression(call.node), rewriter.statement(anchor)
+    line = rewriter.parse_block(f"{name} = None")[0]
+    assign = line.body[0].with_changes(value=expression)  # type: ignore[index]
+    rewriter.before(before, line.with_changes(body=[assign]))
+    rewriter.replace(expression, libcst.Name(name))
+    return rewriter.fix(f"create `{name}` once, before the loop", "verify")
+
+
+def _name_for(node: ast.Call) -> str:
+    wrapped = node.args[0] if node.args else node.func
+    if isinstance(wrapped, ast.Name):
+        return f"{wrapped.id}_function"
+    return f"{wrapped.attr}_function" if isinstance(wrapped, ast.Attribute) else "compiled"

@@ -1,0 +1,141 @@
+"""What stands in the way of compiling code: Python that a `tf.function` runs only while it is traced."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from hotloop.rules.moving import MUTATORS, names_in, root_name
+from hotloop.source.module import Scope
+from hotloop.source.rewrite import Refused
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+DEPTH = 4  # of following the project's own functions
+CONVERSIONS = {"float", "int", "bool"}
+PYTHON_CALLS = {"print", "open", "input", "next", "exit", "eval", "exec", "setattr", "breakpoint"}
+PYTHON_MODULES = (
+    "csv.", "datetime.", "gc.", "json.", "logging.", "np.", "os.", "pickle.", "psutil.", "random.", "shutil.",
+    "subprocess.", "sys.", "time.", "wandb.",
+)  # fmt: skip
+# Methods that act on the world outside TensorFlow, whatever they are called on.
+PYTHON_METHODS = MUTATORS | {
+    "add_scalar", "critical", "debug", "error", "flush", "info", "item", "log", "numpy", "set_description",
+    "set_postfix", "tolist", "warning", "writerow", "evaluate", "fit", "load_weights", "predict",
+    "predict_on_batch", "save", "save_weights", "test_on_batch", "train_on_batch",
+}  # fmt: skip
+MAKES_STATE = (
+    "keras.Model", "keras.Sequential", "keras.applications.", "keras.layers.", "keras.metrics.",
+    "keras.models.", "keras.optimizers.",
+    "tf.Variable", "tf.lookup.", "tf.optimizers.", "tf.random.Generator", "tf.train.",
+)  # fmt: skip
+STATEMENTS = {
+    ast.Global: "`global`",
+    ast.Nonlocal: "`nonlocal`",
+    ast.Raise: "`raise`",
+    ast.Try: "`try`",
+    ast.TryStar: "`try`",
+    ast.Yield: "`yield`",
+    ast.YieldFrom: "`yield`",
+    ast.Await: "`await`",
+}
+
+
+def refuse_python(nodes: Sequence[ast.AST], scope: Scope, what: str, project: Project) -> None:
+    """Raises Refused at the first thing in these nodes of `scope` that must run in Python in each step."""
+    own = names_in(nodes)
+    _refuse(nodes, scope, set(own.binds) - own.declared, what, project, set())
+
+
+def _refuse(
+    nodes: Iterable[ast.AST], scope: Scope, local: set[str], what: str, project: Project, seen: set[Scope]
+) -> None:
+    scopes = {inner.node: inner for inner in scope.module.scopes}
+    stack = [(node, scope, local) for node in nodes][::-1]
+    while stack:
+        node, at, own = stack.pop()
+        reason = _reason(node, at, own, project)
+        if reason:
+            raise Refused(f"{reason} in `{what}` must run in Python in each step: move it out first", node)
+        if isinstance(node, ast.Call):
+            _refuse_callee(node, at, what, project, seen)
+        inside = scopes.get(node)  # type: ignore[call-overload]
+        if inside is not None and inside.is_function:
+            at, own = inside, own | _locals(inside)
+        stack += [(child, at, own) for child in ast.iter_child_nodes(node)][::-1]
+
+
+def _refuse_callee(node: ast.Call, scope: Scope, what: str, project: Project, seen: set[Scope]) -> None:
+    """The same of the project's own functions that are called from there."""
+    target = project.resolve(node.func, scope)
+    callee = target.scope if target and target.kind == "function" else None
+    if (
+        callee is None
+        or callee in seen
+        or len(seen) > DEPTH
+        or isinstance(callee.node, ast.Module | ast.ClassDef)
+    ):
+        return
+    body = callee.node.body if isinstance(callee.node.body, list) else [callee.node.body]
+    try:
+        _refuse(body, callee, _locals(callee), callee.name, project, {*seen, callee})
+    except Refused as refused:
+        at = f"{callee.module.path}:{getattr(refused.node, 'lineno', 0)}"
+        raise Refused(f"`{what}` calls `{callee.name}`, and {refused.reason} ({at})", node) from None
+
+
+def _reason(node: ast.AST, scope: Scope, local: set[str], project: Project) -> str:
+    """What about this node has to run in Python; "" when nothing has."""
+    if type(node) in STATEMENTS:
+        return STATEMENTS[type(node)]
+    if isinstance(node, ast.Call):
+        return _reason_of_call(node, scope, local, project)
+    if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+        return f"the assignment to `{ast.unparse(node)}`"
+    if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load) and not _is_local(node, local):
+        return f"the assignment to `{ast.unparse(node)}`"
+    return ""
+
+
+def _reason_of_call(node: ast.Call, scope: Scope, local: set[str], project: Project) -> str:
+    name = project.name_of(node.func, scope)
+    shown = f"`{ast.unparse(node.func)}(...)`"
+    if name in CONVERSIONS:
+        return "" if all(_is_static(a) for a in node.args) else shown
+    if name in PYTHON_CALLS:
+        return shown
+    if name.startswith(PYTHON_MODULES):
+        return "" if node.args and all(_is_static(a) for a in node.args) and "random" not in name else shown
+    if name.startswith(MAKES_STATE) and "(" not in name and name.rpartition(".")[2][:1].isupper():
+        return shown
+    if isinstance(node.func, ast.Attribute) and node.func.attr in PYTHON_METHODS:
+        tensorflow = name.startswith(("tf.", "keras.")) and "(" not in name
+        kept = node.func.attr in MUTATORS and _is_local(node.func, local)
+        return "" if tensorflow or kept else shown
+    return ""
+
+
+def _locals(scope: Scope) -> set[str]:
+    """What a function makes itself: a list that it was handed is not its own."""
+    return {name for name, bound in scope.bindings.items() if all(b.kind != "parameter" for b in bound)}
+
+
+def _is_local(node: ast.AST, local: set[str]) -> bool:
+    return any(name in local for name in root_name(node))
+
+
+def _is_static(node: ast.expr) -> bool:
+    """A number that tracing knows: constants, shapes and lengths."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
+        return True
+    if (
+        isinstance(node, ast.Subscript)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "shape"
+    ):
+        return True
+    if isinstance(node, ast.BinOp):
+        return _is_static(node.left) and _is_static(node.right)
+    return isinstance(node, ast.Constant)
