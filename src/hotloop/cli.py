@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 from hotloop import __version__
 from hotloop.model import HotloopError
@@ -33,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="hotloop", description="Why is this TensorFlow loop slow, slowing or eating memory? And the fix, with proof."
+        prog="hotloop",
+        description="Why is this TensorFlow loop slow, slowing or eating memory? And the fix, with proof.",
     )
     parser.add_argument("--version", action="version", version=f"hotloop {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -154,7 +155,7 @@ def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
-def _show(report: Report, arguments: argparse.Namespace, stream: object = None) -> None:
+def _show(report: Report, arguments: argparse.Namespace, stream: TextIO | None = None) -> None:
     """The report, where the user asked for it. `run` prints to stderr: stdout belongs to the program."""
     from hotloop.report import render
 
@@ -164,7 +165,7 @@ def _show(report: Report, arguments: argparse.Namespace, stream: object = None) 
         _write(arguments.output, render(report, arguments.format))
         return
     target = stream or sys.stdout
-    target.write(render(report, arguments.format, color=target.isatty()))  # type: ignore[attr-defined]
+    target.write(render(report, arguments.format, color=target.isatty()))
 
 
 def _write(path: str, text: str) -> None:

@@ -191,18 +191,15 @@ def _partner(finding: Finding, static: Sequence[Finding]) -> int | None:
     by_loop = [i for i in same_rule if _same_loop(finding.loop, static[i].loop)]
     # Of several on a line, the one in the same loop; of several in a loop, the nearest.
     both = [i for i in by_line if i in by_loop]
-    return min(
-        both or by_line or by_loop, key=lambda i: abs(static[i].place.line - finding.place.line), default=None
-    )
+    return min(both or by_line or by_loop, key=lambda i: abs(static[i].place.line - finding.place.line), default=None)
 
 
 def _joined(measured: Finding, static: Finding, with_fix: bool) -> Finding:
-    inside = static.place.covers(measured.place)
     return replace(
         measured,
         basis="both",
         confidence="high",
-        place=measured.place if inside else static.place,
+        place=static.place,  # the whole of the ailment, where the measured line is one of its lines
         loop=measured.loop or static.loop,
         chain=measured.chain or static.chain,
         fix=measured.fix or (static.fix if with_fix else None),
@@ -257,14 +254,18 @@ def _rank(finding: Finding) -> tuple[float, int, Place, str]:
 
 
 def _project(recording: Recording) -> Project:
-    """The user's files that ran, as far as they are still there."""
     from hotloop.source import load_project
 
+    return load_project(project_files(recording), Path(str(recording.meta.get("root", "."))))[0]
+
+
+def project_files(recording: Recording) -> list[Path]:
+    """The user's files that ran, as far as they are still there."""
     root = Path(str(recording.meta.get("root", ".")))
     stacks = [event.stack for event in recording.events] + [sample.stack for sample in recording.samples]
     named = {frame.path for stack in stacks for frame in stack} | {run.place.path for run in recording.loops}
     named.add(str(recording.meta.get("program", "")))
-    return load_project([root / name for name in sorted(named) if name and (root / name).is_file()], root)[0]
+    return [root / name for name in sorted(named) if name and (root / name).is_file()]
 
 
 def _suppressed(finding: Finding, project: Project) -> bool:
@@ -285,9 +286,7 @@ def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
     notes = []
     ended = recording.exit
     if ended.signal is not None:
-        notes.append(
-            f"The program was ended by {_signal_name(ended.signal)}: this is what was seen until then."
-        )
+        notes.append(f"The program was ended by {_signal_name(ended.signal)}: this is what was seen until then.")
     elif ended.exception:
         notes.append(f"The program ended with {ended.exception}: this is what was seen until then.")
     elif ended.code is None:
@@ -304,11 +303,7 @@ def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
 
 def _meta(recording: Recording, diagnosis: Diagnosis) -> dict[str, Any]:
     given = recording.meta
-    kept = {
-        k: given[k]
-        for k in ("program", "argv", "root", "machine", "import_seconds", "peak_rss")
-        if k in given
-    }
+    kept = {k: given[k] for k in ("program", "argv", "root", "machine", "import_seconds", "peak_rss") if k in given}
     versions = {k: given[k] for k in ("python", "tensorflow", "keras", "hotloop") if given.get(k)}
     return {
         **kept,

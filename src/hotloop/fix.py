@@ -122,7 +122,11 @@ def fix_program(argv: Sequence[str], write: bool = False) -> Report:
         refusals=tuple(refusal for _, refusal in mended.refusals),
         diff=diff(contents, mended.contents) if proved else "",
         notes=tuple(notes),
-        meta={**report.meta, "fixes": [fix.title for _, fix in mended.done] if proved else [], "written": proved and write},
+        meta={
+            **report.meta,
+            "fixes": [fix.title for _, fix in mended.done] if proved else [],
+            "written": proved and write,
+        },
     )
 
 
@@ -146,7 +150,9 @@ def _proved(workshop: _Workshop, contents: Contents, costly: Collection[tuple[st
                 trials.append(trial)
                 kept += [rule] if trial.verdict == "faster" else []
     if not kept:
-        lost = [(f, Refusal(f"tried, but {first.verdict}: {'; '.join(first.notes)}", f.place)) for f, _ in together.done]
+        lost = [
+            (f, Refusal(f"tried, but {first.verdict}: {'; '.join(first.notes)}", f.place)) for f, _ in together.done
+        ]
         return Mended(contents, [], [*together.refusals, *lost]), trials
     if len(kept) == 1:
         best = next(t for t in trials if t.after == kept[0].name)

@@ -349,7 +349,7 @@ def from_plain(kind: type[T], plain: Mapping[str, Any]) -> T:
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
+def _hints(kind: Any) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
 
@@ -358,7 +358,7 @@ def _revive(hint: Any, plain: Any) -> Any:
         return None
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if origin in (types.UnionType, typing.Union):
-        choices = [a for a in args if dataclasses.is_dataclass(a)]
+        choices: list[type] = [a for a in args if isinstance(a, type) and dataclasses.is_dataclass(a)]
         if choices and isinstance(plain, Mapping):
             named = [a for a in choices if a.__name__.lower() == plain.get("type")]
             return from_plain((named or choices)[0], plain)

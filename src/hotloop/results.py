@@ -42,12 +42,8 @@ def same_results(before: Sequence[Output], after: Sequence[Output]) -> Sameness:
     if values.same is not None:
         return Sameness(values.same, printed.notes + values.notes)
     if printed.same:
-        return Sameness(
-            True, (*printed.notes, "only the text on stdout could be compared: it holds no steady number")
-        )
-    return Sameness(
-        None, (*printed.notes, *values.notes, "there was nothing to compare: print the result to prove it")
-    )
+        return Sameness(True, (*printed.notes, "only the text on stdout could be compared: it holds no steady number"))
+    return Sameness(None, (*printed.notes, *values.notes, "there was nothing to compare: print the result to prove it"))
 
 
 # -- what was printed ----------------------------------------------------------------------------------------
@@ -83,9 +79,7 @@ class _Printed:
 def _same_stdout(before: Sequence[bytes], after: Sequence[bytes]) -> _Printed:
     known, *others = [_tokens(text) for text in before]
     if any(len(other) != len(known) for other in others):
-        return _Printed(
-            None, notes=("stdout of the program changes its length from run to run: not compared",)
-        )
+        return _Printed(None, notes=("stdout of the program changes its length from run to run: not compared",))
     masked = [any(not _same_token(token, other[i]) for other in others) for i, token in enumerate(known)]
     outputs = [_tokens(text) for text in after]
     for output in outputs:
@@ -145,9 +139,7 @@ def _first_difference(known: Sequence[_Token], output: Sequence[_Token], masked:
 def _same_token(one: _Token, two: _Token) -> bool:
     if one.kind == two.kind == "timing" or one.text == two.text:
         return True
-    if not one.kind == two.kind == "number" or (
-        _INTEGER.fullmatch(one.text) and _INTEGER.fullmatch(two.text)
-    ):
+    if not one.kind == two.kind == "number" or (_INTEGER.fullmatch(one.text) and _INTEGER.fullmatch(two.text)):
         return False
     return close(float(one.text), float(two.text))
 
@@ -178,18 +170,14 @@ def _same_observables(before: Sequence[Values], after: Sequence[Values]) -> Same
         wrong = [i for i in steady if not _same_value(known[i], values[i])]
         if wrong:
             return Sameness(False, (f"value {wrong[0] + 1} of {len(known)} that left TensorFlow differs",))
-    return Sameness(
-        True, (f"stdout holds no steady number: compared {len(steady)} values that left TensorFlow",)
-    )
+    return Sameness(True, (f"stdout holds no steady number: compared {len(steady)} values that left TensorFlow",))
 
 
 def _same_value(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
     if one.get("dtype") != two.get("dtype") or list(one.get("shape") or ()) != list(two.get("shape") or ()):
         return False
     head_one, head_two = list(one.get("head") or ()), list(two.get("head") or ())
-    if not str(one.get("dtype")).startswith(
-        ("float", "bfloat", "complex")
-    ):  # whole numbers and text: exactly
+    if not str(one.get("dtype")).startswith(("float", "bfloat", "complex")):  # whole numbers and text: exactly
         return head_one == head_two and one.get("sum") == two.get("sum")
     scale = _number(one.get("abs_sum"))
     sums = ((one.get(key), two.get(key)) for key in ("sum", "abs_sum"))

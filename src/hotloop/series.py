@@ -86,9 +86,7 @@ def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
         return FLAT
     line, half = _theil_sen(xs, ys), len(xs) // 2
     late = _theil_sen(xs[half:], ys[half:]) if xs[half] < xs[-1] else FLAT
-    return Trend(
-        line.slope, line.low, line.high, line.start, line.end, line.low > 0 and late.slope >= 0.5 * line.slope
-    )
+    return Trend(line.slope, line.low, line.high, line.start, line.end, line.low > 0 and late.slope >= 0.5 * line.slope)
 
 
 def linear(at: Sequence[float], values: Sequence[float]) -> bool:

@@ -82,9 +82,7 @@ def _turn(one: _Side, two: _Side, runner: Runner, swap: bool) -> str:
     for side in (two, one) if swap else (one, two):
         failure = side.run(runner)
         if failure and side is one:
-            raise HotloopError(
-                f"`{one.name}` fails by itself, so there is nothing to compare with: {failure}"
-            )
+            raise HotloopError(f"`{one.name}` fails by itself, so there is nothing to compare with: {failure}")
         crash = crash or failure
     return crash
 
@@ -122,9 +120,7 @@ def _spans(run: LoopRun) -> list[Interval]:
     # Not strict: a loop that its first step left by an exception has an end and no step.
     steps = zip(run.clock.at, run.clock.values, run.step_seconds.values, ends, strict=False)
     spans = [(start, start + mean * (end - index)) for index, start, mean, end in steps]
-    if (
-        run.runs == 1 and spans
-    ):  # in one piece, from before its first step: waiting for the first item belongs to it
+    if run.runs == 1 and spans:  # in one piece, from before its first step: waiting for the first item belongs to it
         return [(spans[-1][1] - run.seconds, spans[-1][1])]
     return spans
 
@@ -176,14 +172,10 @@ def _conclude(one: _Side, two: _Side, sameness: Sameness) -> Trial:
     timing = _timing(one, two)
     notes = list(sameness.notes)
     if timing.whole_run:
-        notes.append(
-            "no loop ran on one side: timed by the whole run less the imports of TensorFlow and Keras"
-        )
+        notes.append("no loop ran on one side: timed by the whole run less the imports of TensorFlow and Keras")
     verdict = _verdict(sameness.same, timing.interval)
     if verdict == "faster" and not timing.whole_run:
-        ratio, _, high = _ratio(
-            *([recording.seconds for recording in side.recordings] for side in (one, two))
-        )
+        ratio, _, high = _ratio(*([recording.seconds for recording in side.recordings] for side in (one, two)))
         if high < SLOWER:
             verdict = "inconclusive"
             notes.append(f"the loops are faster, but the whole run is slower ({ratio:.2f}x)")

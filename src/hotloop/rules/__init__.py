@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hotloop.model import Finding, Fix, HotloopError, Place, Recording, Refusal
 
@@ -42,15 +42,15 @@ class Rule:
 
     @property
     def check(self) -> Check | None:
-        return self._part("check")
+        return cast("Check | None", self._part("check"))
 
     @property
     def diagnose(self) -> Diagnose | None:
-        return self._part("diagnose")
+        return cast("Diagnose | None", self._part("diagnose"))
 
     @property
     def fix(self) -> MakeFix | None:
-        return self._part("fix")
+        return cast("MakeFix | None", self._part("fix"))
 
     @property
     def folder(self) -> Path:

@@ -109,9 +109,7 @@ def mutated_names(node: ast.AST) -> dict[str, ast.AST]:
         live = isinstance(part, ast.Attribute) and part.attr in LIVE_ATTRIBUTES
         if store and not live:
             _merge(found, dict.fromkeys(root_name(part), part))
-        elif (
-            isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in MUTATORS
-        ):
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr in MUTATORS:
             _merge(found, dict.fromkeys(root_name(part.func), part))
     return found
 

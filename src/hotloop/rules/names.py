@@ -1,7 +1,10 @@
 """What TensorFlow and Keras call the things that rules look for. Data only; names are canonical (see source.names)."""
 
 SESSIONS = {"tf.Session", "tf.InteractiveSession"}
-SESSION_OBJECTS = {f"{name}()" for name in SESSIONS} | {"tf.train.MonitoredSession()", "tf.get_default_session()"}
+SESSION_OBJECTS = {f"{name}()" for name in SESSIONS} | {
+    "tf.train.MonitoredSession()",
+    "tf.get_default_session()",
+}
 
 # What loads, imports or restores a model, and where its source is among the arguments.
 LOADERS = {

@@ -13,7 +13,17 @@ from hotloop.source.project import Project
 from hotloop.source.rewrite import Refused, Rewriter, body_of, with_body, without_blank_lines
 
 WIDE = 96  # a longer call is broken into lines
-LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.Delete)
+LEAVES = (
+    ast.Return,
+    ast.Break,
+    ast.Continue,
+    ast.Yield,
+    ast.YieldFrom,
+    ast.Await,
+    ast.Global,
+    ast.Nonlocal,
+    ast.Delete,
+)
 ACTS = {"print", "input", "exit", "time.time", "time.perf_counter", "sys.exit", "next"}
 MUTATES = {"append", "extend", "write", "add", "update", "insert", "pop", "put", "send", "writerow", "fit", "compile",
            "train_on_batch", "load_weights", "set_weights", "run", "eval", "predict"}  # fmt: skip
@@ -176,8 +186,12 @@ def _split(statements: list[Any], around: list[Any], gone: set[int], levels: lis
         else:
             rest.append(statement)
     if rest:
-        rest[0] = rest[0] if levels[1:] or not gone else rest[0].with_changes(
-            leading_lines=[line for line in rest[0].leading_lines if line.comment is not None]
+        rest[0] = (
+            rest[0]
+            if levels[1:] or not gone
+            else rest[0].with_changes(
+                leading_lines=[line for line in rest[0].leading_lines if line.comment is not None]
+            )
         )
     return rest
 
@@ -206,8 +220,14 @@ def remember_call(rewriter: Rewriter, call: Call, name: str, parameters: Sequenc
 
 
 def extract(
-    rewriter: Rewriter, step: Step, moved: Sequence[ast.stmt], name: str, results: Sequence[str], body: Sequence[Any],
-    arguments: Sequence[tuple[str, str]] = (), without: set[str] = frozenset(),  # type: ignore[assignment]
+    rewriter: Rewriter,
+    step: Step,
+    moved: Sequence[ast.stmt],
+    name: str,
+    results: Sequence[str],
+    body: Sequence[Any],
+    arguments: Sequence[tuple[str, str]] = (),
+    without: set[str] = frozenset(),  # type: ignore[assignment]
 ) -> None:
     """Move statements of a function into a new cached one that returns `results`, and call it in their place.
 

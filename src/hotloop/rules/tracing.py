@@ -71,12 +71,7 @@ def _refuse_callee(node: ast.Call, scope: Scope, what: str, project: Project, se
     """The same of the project's own functions that are called from there."""
     target = project.resolve(node.func, scope)
     callee = target.scope if target and target.kind == "function" else None
-    if (
-        callee is None
-        or callee in seen
-        or len(seen) > DEPTH
-        or isinstance(callee.node, ast.Module | ast.ClassDef)
-    ):
+    if callee is None or callee in seen or len(seen) > DEPTH or isinstance(callee.node, ast.Module | ast.ClassDef):
         return
     body = callee.node.body if isinstance(callee.node.body, list) else [callee.node.body]
     try:
@@ -130,11 +125,7 @@ def _is_static(node: ast.expr) -> bool:
     """A number that tracing knows: constants, shapes and lengths."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len":
         return True
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "shape"
-    ):
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
         return True
     if isinstance(node, ast.BinOp):
         return _is_static(node.left) and _is_static(node.right)

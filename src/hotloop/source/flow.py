@@ -21,7 +21,12 @@ def in_loop(where: Context, loop: Loop) -> bool:
 
 
 def varies(
-    expr: ast.expr, scope: Scope, loop: Loop, chain: tuple[Call, ...], project: Project, calls_vary: bool = False
+    expr: ast.expr,
+    scope: Scope,
+    loop: Loop,
+    chain: tuple[Call, ...],
+    project: Project,
+    calls_vary: bool = False,
 ) -> bool:
     """Whether `expr` may differ from one step of `loop` to the next; code in `scope` is reached through `chain`.
 
@@ -114,7 +119,9 @@ def _name_changes(name: str, scope: Scope, loop: Loop, project: Project, depth: 
             return True
         if binding.kind == "augment" and binding.value is not None:
             start = [b for b in bindings if b.kind == "assign" and b.value is not None]
-            return bool(start) and not any(_is_array(b.value, scope, project, depth) for b in (*start, binding) if b.value)
+            return bool(start) and not any(
+                _is_array(b.value, scope, project, depth) for b in (*start, binding) if b.value
+            )
         if binding.kind in ("assign", "walrus") and binding.value is not None:
             if name in names_read(binding.value):  # lr = lr * decay
                 return not _is_array(binding.value, scope, project, depth)

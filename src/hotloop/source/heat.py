@@ -13,7 +13,18 @@ from hotloop.source.project import Project, Running
 Heat = Literal["hot", "warm", "cold"]
 
 FEW = 8  # a loop of fewer steps is not worth a word
-PASS_THROUGH = {"enumerate", "list", "tuple", "sorted", "reversed", "iter", "tqdm.tqdm", "tqdm", "tqdm.auto.tqdm", "set"}
+PASS_THROUGH = {
+    "enumerate",
+    "list",
+    "tuple",
+    "sorted",
+    "reversed",
+    "iter",
+    "tqdm.tqdm",
+    "tqdm",
+    "tqdm.auto.tqdm",
+    "set",
+}
 HOT_WORDS = re.compile(
     r"image|img|photo|pic|path|file|frame|video|batch|step|iter|epoch|episode|sample|example|row|record|dataset"
     r"|\bds\b|sentence|text|token|line|doc|quer|request|message|data|loader|window|tile|crop|listdir|glob|url|item"
@@ -79,7 +90,13 @@ def _never_grown(name: str, scope: Scope) -> bool:
     """A literal list that is appended to says nothing of its length."""
     for call in scope.module.calls:
         func = call.node.func
-        grows = isinstance(func, ast.Attribute) and func.attr in ("append", "extend", "insert", "update", "add")
+        grows = isinstance(func, ast.Attribute) and func.attr in (
+            "append",
+            "extend",
+            "insert",
+            "update",
+            "add",
+        )
         if grows and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == name:
             return False
     return True

@@ -105,7 +105,7 @@ class Context:
     fallible: bool = False  # inside a try with handlers
 
     def inside(self, **change: object) -> Context:
-        return Context(**{**self.__dict__, **change})  # type: ignore[arg-type]
+        return Context(**{**self.__dict__, **change})
 
 
 @dataclass(eq=False)
@@ -353,9 +353,7 @@ class _Builder:
         self._bind_target(node.target, "walrus", node.value, where, node)
         self._push([node.value], where)
 
-    def _bind_target(
-        self, target: ast.expr, kind: str, value: ast.expr | None, where: Context, node: ast.AST
-    ) -> None:
+    def _bind_target(self, target: ast.expr, kind: str, value: ast.expr | None, where: Context, node: ast.AST) -> None:
         if isinstance(target, ast.Name):
             where.scope.bind(Binding(target.id, kind, where, node, value))
         elif isinstance(target, ast.Tuple | ast.List):

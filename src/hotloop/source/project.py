@@ -11,9 +11,20 @@ from hotloop.source.module import Binding, Call, Context, Loop, Module, Scope
 from hotloop.source.names import canonical
 
 DEPTH = 12  # of following values and calls: deeper chains are left unresolved
-CACHES = {"functools.cache", "functools.lru_cache", "functools.cached_property", "tf.__internal__.tracking.no_automatic"}
+CACHES = {
+    "functools.cache",
+    "functools.lru_cache",
+    "functools.cached_property",
+    "tf.__internal__.tracking.no_automatic",
+}
 TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "compute_loss", "build", "__call__"}
-CALLS_ONCE = {"run", "submit", "apply", "apply_async", "experimental_run_v2"}  # strategy.run(f), executor.submit(f)
+CALLS_ONCE = {
+    "run",
+    "submit",
+    "apply",
+    "apply_async",
+    "experimental_run_v2",
+}  # strategy.run(f), executor.submit(f)
 CALLS_EACH = {"map", "imap", "imap_unordered", "starmap"}  # pool.map(f, xs)
 
 
@@ -88,7 +99,11 @@ class Project:
         self._link_arguments(call, target, callers, mapped)
 
     def _link_arguments(
-        self, call: Call, target: Value | None, callers: dict[Scope, list[Call]], mapped: dict[Scope, list[Call]]
+        self,
+        call: Call,
+        target: Value | None,
+        callers: dict[Scope, list[Call]],
+        mapped: dict[Scope, list[Call]],
     ) -> None:
         """Functions that are handed over: `tf.function(step)`, `ds.map(parse)`, `pool.map(classify, paths)`."""
         name = target.name if target else ""
@@ -99,7 +114,9 @@ class Project:
             passed = self.resolve(argument, call.where.scope)
             if not passed or passed.kind not in ("function", "traced") or passed.scope is None:
                 continue
-            if name.startswith(("tf.data.", "tf.map_fn", "tf.while_loop", "tf.cond", "tf.function", "tf.vectorized_map")):
+            if name.startswith(
+                ("tf.data.", "tf.map_fn", "tf.while_loop", "tf.cond", "tf.function", "tf.vectorized_map")
+            ):
                 self.traced_scopes.add(passed.scope)
             elif attribute == "map" and len(call.node.args) == 1:
                 self.traced_scopes.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
@@ -261,7 +278,10 @@ class Project:
 
     def member(self, owner: Scope, attribute: str, depth: int = 0) -> Value | None:
         """An attribute of a project class: defined in it, set on `self`, or from its bases (`keras.Model().predict`)."""
-        for binding in [*reversed(owner.bindings.get(attribute, [])), *reversed(owner.attributes.get(attribute, []))]:
+        for binding in [
+            *reversed(owner.bindings.get(attribute, [])),
+            *reversed(owner.attributes.get(attribute, [])),
+        ]:
             value = self._resolve_binding(binding, depth)
             if value:
                 return value
@@ -358,7 +378,7 @@ class Project:
         """Every way that code there runs in loops; the shortest chain of calls first."""
         found: list[Running] = []
         seen: set[Scope] = set()
-        queue = [(where, (), Running((), ()))]
+        queue: list[tuple[Context, tuple[Call, ...], Running]] = [(where, (), Running((), ()))]
         while queue:
             at, chain, inner = queue.pop(0)
             if is_guarded(at):

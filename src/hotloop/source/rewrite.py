@@ -128,7 +128,7 @@ class Rewriter:
         body = list(parsed.body)
         if body and parsed.header:
             body[0] = body[0].with_changes(leading_lines=[*parsed.header, *body[0].leading_lines])
-        return body  # type: ignore[return-value]
+        return body
 
     def parse_expression(self, text: str) -> cst.BaseExpression:
         import libcst

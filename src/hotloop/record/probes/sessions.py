@@ -13,9 +13,10 @@ _KEYS = 1000  # distinct (fetches, feeds) remembered per session
 
 
 class _Seen:
-    """What one session has run already."""
+    """Where one session was made, and what it has run already."""
 
-    def __init__(self) -> None:
+    def __init__(self, made: str = "") -> None:
+        self.made = made
         self.keys: set[Any] = set()
         self.graph_ops = -1
 
@@ -27,7 +28,9 @@ def install(log: Log) -> None:
 
     def made(state: Any, seconds: float, result: Any) -> None:
         if result is not FAILED:
-            log.emit("session", seconds=seconds)
+            stack = log.frames.here()
+            sessions[state] = _Seen(f"{stack[0][0]}:{stack[0][1]}" if stack else "")
+            log.emit("session", seconds=seconds, stack=stack)
 
     def close_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         collected = sys._getframe(2).f_code.co_name == "__del__"  # dropped, not closed
@@ -51,19 +54,20 @@ def install(log: Log) -> None:
         grown = ops - graphs.get(graph, ops)
         graphs[graph] = ops
         before, log.doing = log.doing, "setup" if cold else log.doing
-        return cold, ops, grown, before
+        return cold, ops, grown, before, seen.made
 
     def run_ends(state: Any, seconds: float, result: Any) -> None:
-        cold, ops, grown, log.doing = state
+        cold, ops, grown, log.doing, where = state
         numbers = {"graph_ops": ops, "grown": grown}
         log.emit(
             "session.cold" if cold else "session.run",
+            subject=where,
             seconds=seconds,
             totals=numbers,
-            example=numbers if cold else None,
+            example={**numbers, "seconds": round(seconds, 6)} if cold else None,
         )
 
-    watch(log, session, "__init__", lambda args, kwargs: True, made)
+    watch(log, session, "__init__", lambda args, kwargs: args[0], made)
     watch(log, session, "close", close_begins, closed)
     watch(log, session, "run", run_begins, run_ends)
 

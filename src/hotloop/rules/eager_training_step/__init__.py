@@ -24,8 +24,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.source.module import Scope, place_of
 
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
+OUTSIDE = {"input", "trace"}  # phases that compiling the step does not shorten
+MANY_OPS = 30  # a step: below, a compiled call costs as much as it saves
+DISPATCH = 5e-6  # seconds of C++ per eager op that are no kernel
+CALL = 3e-4  # seconds of one compiled call
+TRACE = 2e-3  # seconds per eager op of the step to trace and prepare it, once
 UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
 
 
@@ -55,7 +61,9 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _tape(node: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> str | None:
     for item in node.items:
-        if project.name_of(item.context_expr, scope) == "tf.GradientTape()" and isinstance(item.optional_vars, ast.Name):
+        if project.name_of(item.context_expr, scope) == "tf.GradientTape()" and isinstance(
+            item.optional_vars, ast.Name
+        ):
             return item.optional_vars.id
     return None
 
@@ -74,3 +82,27 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
         if call.where.scope is scope and isinstance(func, ast.Attribute) and func.attr in attributes:
             if receiver is None or (isinstance(func.value, ast.Name) and func.value.id == receiver):
                 yield call.node
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for at in measured.recurring(recording, recording.of_kind("gradient")):
+        inside = [s for s in recording.samples if s.phase not in OUTSIDE and at.loop in recording.loops_around(s.stack)]
+        spent = sum(s.seconds for s in inside)
+        ops = sum(s.ops for s in inside)
+        per_step = ops / at.count
+        if per_step < MANY_OPS:
+            continue
+        kernels = max(0.0, sum(s.op_seconds for s in inside) - ops * DISPATCH)
+        seconds = max(0.0, spent - kernels - at.count * CALL - per_step * TRACE)
+        yield measured.finding(
+            RULE, recording, at, seconds,
+            f"A training step ran eagerly {at.often} {{cost}}: {words.count(round(per_step))} ops a step, each sent from "
+            "Python. Put the step into a `@tf.function`.",
+            evidence=[Evidence("eager ops per step", round(per_step)), Evidence("in kernels", kernels, "s")],
+        )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.eager_training_step.compiled import compile_step
+
+    return compile_step(finding, project)

@@ -23,8 +23,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Place, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop.model import Event, Evidence, Finding, Fix, Place, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.module import Call, Context, Scope, place_of
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
+# Library code that makes functions of its own accord, whatever the user does.
+LIBRARY_MADE = ("tensorflow/python/data", "keras/src/backend/tensorflow/trainer", "keras/src/trainers")
 MESSAGE = "is a new `tf.function` {each}, traced again each time. Create it once, before the loop."
 
 
@@ -110,6 +112,25 @@ def _object_per_step(call: Call, project: Project) -> Iterator[Finding]:
                 message = f"`{name}` {MESSAGE.format(each=each(found, call.place))}"
                 yield RULE.finding(call.place, message, **found.where)
             return
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    by_site: dict[str, list[Event]] = {}
+    for event in recording.of_kind("trace.new-function"):
+        example = event.examples[-1] if event.examples else {}
+        made_by_library = str(example.get("defined", "")).startswith(LIBRARY_MADE)
+        if example.get("created") and (example.get("user_defined") or not made_by_library):
+            by_site.setdefault(str(example["created"]), []).append(event)
+    for site, events in by_site.items():
+        for at in measured.recurring(recording, events):
+            name = at.events[0].subject
+            seconds = max(at.seconds, measured.sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
+            yield measured.finding(
+                RULE, recording, at, seconds,
+                f"`{name}` was created anew and traced {at.often} {{cost}}. Create it once, before the loop.",
+                measured.at_line(site),
+                [Evidence("traces", at.count), Evidence("each", at.seconds / at.count, "s")],
+            )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:

@@ -66,9 +66,7 @@ def _refuse_second_binding(name: str, node: ast.AST, where: Context) -> None:
         raise Refused(f"`{name}` is also given another value on line {line}", others[0].node)
 
 
-def _refuse_calls_at_definition(
-    node: ast.FunctionDef | ast.AsyncFunctionDef, where: Context, project: Project
-) -> None:
+def _refuse_calls_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef, where: Context, project: Project) -> None:
     """What is computed when the def is run would be computed once."""
     spec = node.args
     for value in (*node.decorator_list, *spec.defaults, *[d for d in spec.kw_defaults if d]):
@@ -89,9 +87,7 @@ def _factory_call(finding: Finding, project: Project) -> Fix:
     call = call_at(project.modules[finding.chain[0].path], finding.chain[0])
     called = project.resolve(call.node.func, call.where.scope)
     if factory is None or called is None or called.scope is not factory or not _only_makes(factory):
-        raise Refused(
-            f"the function is made anew in each call of `{name}`: create it once, outside of `{name}`"
-        )
+        raise Refused(f"the function is made anew in each call of `{name}`: create it once, outside of `{name}`")
     return _call(call, factory, project)
 
 
@@ -114,15 +110,11 @@ def _call(call: Call, factory: Scope | None, project: Project) -> Fix:
     made = project.resolve(node.func, where.scope)
     if made is not None and made.kind == "class":
         shown = ast.unparse(node)
-        raise Refused(
-            f"`{shown}` holds state of its own: make it once before the loop if its state may be kept"
-        )
+        raise Refused(f"`{shown}` holds state of its own: make it once before the loop if its state may be kept")
     what = ast.unparse(node.args[0]) if node.args and factory is None else ast.unparse(node.func)
     what = what if len(what) <= 40 else what[:37] + "..."
     if where.loop is None or isinstance(where.scope.node, ast.Lambda):
-        raise Refused(
-            f"`{what}` is made anew in each call of the function around it: create it once, outside of it"
-        )
+        raise Refused(f"`{what}` is made anew in each call of the function around it: create it once, outside of it")
     needed = needs([node], where.scope, project)
     anchor = not_an_elif(where.scope.module, way_out(where, needed, what))
     _refuse_effects(call, factory, what, project)

@@ -23,8 +23,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.names import APPLICATIONS, LOADERS
 from hotloop.source.flow import varies
@@ -60,6 +60,17 @@ def _differs(call: Call, loop: object, chain: tuple[Call, ...], project: Project
     arguments = [*call.node.args, *[k.value for k in call.node.keywords]]
     scope = call.where.scope
     return any(varies(a, scope, loop, chain, project) for a in arguments)  # type: ignore[arg-type]
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for at in measured.recurring(recording, recording.of_kind("load", "import"), least=4):
+        seconds = at.seconds * (at.count - 1) / at.count
+        what = "A graph was imported" if at.events[0].kind == "import" else "A model was loaded"
+        yield measured.finding(
+            RULE, recording, at, seconds,
+            f"{what} {at.often} {{cost}}. Load it once, before the loop.",
+            evidence=[Evidence("loads", at.count), Evidence("each", at.seconds / at.count, "s")],
+        )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:

@@ -13,7 +13,12 @@ from hotloop.source.project import Project, argument_for
 from hotloop.source.rewrite import Refused, Rewriter
 
 # These build into a graph or an object that is already there; the others return the model.
-INTO_GRAPH = {"tf.import_graph_def", "tf.train.Saver().restore", "tf.train.Checkpoint().restore", "tf.saved_model.loader.load"}
+INTO_GRAPH = {
+    "tf.import_graph_def",
+    "tf.train.Saver().restore",
+    "tf.train.Checkpoint().restore",
+    "tf.saved_model.loader.load",
+}
 CHANGES = {"fit", "compile", "train_on_batch", "load_weights", "set_weights", "pop", "add", "fit_generator"}
 
 

@@ -26,8 +26,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Place, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Evidence, Finding, Fix, Place, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSION_OBJECTS, is_op
 from hotloop.source.flow import in_loop as stands_in
@@ -151,6 +152,42 @@ class _Ops:
                     self._follow(argument, chain[-1].where.scope, chain[:-1])
             elif binding.value is not None and (chain or stands_in(binding.where, self.found.loop)):
                 self._follow(binding.value, scope, chain)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    built: dict[tuple[Place, tuple[Place, ...]], list[measured.Recurring]] = {}
+    for at in measured.recurring(recording, recording.of_kind("ops")):
+        key = (at.loop.place, at.events[0].stack[1:])  # one function in one loop
+        built.setdefault(key, []).append(at)
+    for group in built.values():
+        found = _grown(recording, group)
+        if found:
+            yield found
+
+
+def _grown(recording: Recording, group: list[measured.Recurring]) -> Finding | None:
+    """Ops that each step builds and a session then runs; a loop that only builds a graph is none of our business."""
+    run = group[0].loop
+    cold = [e for e in recording.of_kind("session.cold") if run in recording.loops_around(e.stack)]
+    if not cold:
+        return None
+    lines = [at.place for at in group]
+    first = min(lines, key=lambda place: place.line)
+    place = Place(first.path, first.line, 0, max(p.line for p in lines), 0)
+    made = {str(at.place) for at in measured.recurring(recording, recording.of_kind("session"))}
+    kept = [e for e in cold if e.subject not in made and e.totals.get("grown", 0.0) > 0]
+    prepared = sum(e.seconds for e in kept) + measured.growth_seconds([e for e in cold if e.subject in made])
+    building = max(measured.sampled(recording, lines, "trace"), sum(at.seconds for at in group))
+    ops = sum(at.count for at in group)
+    whole = measured.Recurring(run, tuple(e for at in group for e in at.events))
+    per_step = ops / run.steps
+    return measured.finding(
+        RULE, recording, whole, (building + prepared) * (run.steps - 1) / run.steps,
+        f"{words.count(round(per_step, 1))} ops were added to the graph in each of {words.plural(run.steps, 'step')} {{cost}}. "
+        "Build them once and feed what changes.",
+        place,
+        [Evidence("ops added", ops), Evidence("preparing again", prepared, "s"), Evidence("building", building, "s")],
+    )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:

@@ -115,8 +115,10 @@ class _Plan:
         return self.fetch.call.where.withs
 
     def _runs(self, holder: ast.stmt) -> bool:
-        return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in ("run", "eval")
-                   for n in ast.walk(holder))
+        return any(
+            isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr in ("run", "eval")
+            for n in ast.walk(holder)
+        )
 
     def _inline(self, op: ast.Call, holder: ast.stmt, rewriter: Rewriter) -> None:
         outermost = op
@@ -127,7 +129,9 @@ class _Plan:
         if any(outermost is done for done, _ in self.inline):
             return
         last = ast.unparse(outermost.func).rpartition(".")[2]
-        self.inline.append((outermost, rewriter.new_name(last if last not in ASSIGNMENTS else f"{last}_op", self.scope)))
+        self.inline.append(
+            (outermost, rewriter.new_name(last if last not in ASSIGNMENTS else f"{last}_op", self.scope))
+        )
 
     def _is_op(self, node: ast.Call) -> bool:
         name = self.project.name_of(node.func, self.scope)
@@ -268,7 +272,9 @@ def _fed(run: Any, call: Call, values: dict[str, str], rewriter: Rewriter) -> An
         word = argument.keyword.value if argument.keyword is not None else None
         if word == "feed_dict" or (word is None and index == position):
             old = rewriter.code(argument.value).strip()
-            merged = f"{{{old[1:-1].rstrip().rstrip(',')}, {pairs}}}" if old.startswith("{") else f"{{**{old}, {pairs}}}"
+            merged = (
+                f"{{{old[1:-1].rstrip().rstrip(',')}, {pairs}}}" if old.startswith("{") else f"{{**{old}, {pairs}}}"
+            )
             merged = merged.replace("{, ", "{")
             new = argument.with_changes(value=rewriter.parse_expression(merged))
             return run.with_changes(args=[*run.args[:index], new, *run.args[index + 1 :]])

@@ -23,8 +23,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import is_model
 from hotloop.source.flow import in_loop as stands_in
@@ -36,9 +37,18 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
+FEW_ROWS = 8  # a call: with more, the work begins to outweigh the fixed cost
 OTHER_LIBRARIES = re.compile(rb"sklearn|xgboost|lightgbm|catboost|torch|statsmodels")
 WRAPPERS = {"np.expand_dims", "tf.expand_dims", "np.atleast_2d"}
-MAKERS = {"np.array", "np.asarray", "np.stack", "np.vstack", "tf.stack", "tf.convert_to_tensor", "tf.constant"}
+MAKERS = {
+    "np.array",
+    "np.asarray",
+    "np.stack",
+    "np.vstack",
+    "tf.stack",
+    "tf.convert_to_tensor",
+    "tf.constant",
+}
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -128,6 +138,25 @@ def _is_one_wide(index: ast.expr) -> bool:
     upper = first.upper
     one = isinstance(upper.right, ast.Constant) and upper.right.value == 1 and isinstance(upper.op, ast.Add)
     return one and ast.dump(upper.left) == ast.dump(first.lower)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for at in measured.recurring(recording, recording.of_kind("predict")):
+        rows = at.total("rows") / at.count
+        if not 0 < rows <= FEW_ROWS:
+            continue
+        here = {event.stack for event in at.events}
+        once = sum(e.seconds for e in recording.of_kind("trace.first") if e.stack in here)
+        compute = sum(e.seconds for e in recording.of_kind("call") if e.stack in here)
+        seconds = max(0.0, at.seconds - once - compute)
+        each = at.seconds / at.count
+        yield measured.finding(
+            RULE, recording, at, seconds,
+            f"`predict` was called {at.often} on {words.plural(round(rows), 'row')} a call {{cost}}: "
+            f"{words.duration(each)} each, of which the model itself needs {words.duration(compute / at.count)}. "
+            "Predict all at once, or call `predict_on_batch`.",
+            evidence=[Evidence("calls", at.count), Evidence("rows per call", rows), Evidence("each", each, "s")],
+        )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:

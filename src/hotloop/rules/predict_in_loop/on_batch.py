@@ -69,9 +69,7 @@ def _refuse_data(data: ast.expr | None, call: Call, project: Project) -> None:
     for value in candidates:
         shown = f"`{ast.unparse(data)}`"
         if isinstance(value, ast.List | ast.ListComp | ast.Tuple):
-            raise Refused(
-                f"{shown} is a Python list: `predict_on_batch` needs an array, such as `np.array(...)`", data
-            )
+            raise Refused(f"{shown} is a Python list: `predict_on_batch` needs an array, such as `np.array(...)`", data)
         if isinstance(value, ast.Dict | ast.GeneratorExp):
             raise Refused(f"{shown} is no array, and `predict_on_batch` needs one", data)
         if project.name_of(value, scope).startswith("tf.data."):
@@ -90,10 +88,6 @@ def _alone(kept: cst.Arg, last: cst.Arg) -> cst.Arg:
     comma: Any = last.comma
     if isinstance(comma, libcst.Comma) and isinstance(kept.comma, libcst.Comma):
         space, end = kept.comma.whitespace_after, comma.whitespace_after
-        if isinstance(space, libcst.ParenthesizedWhitespace) and isinstance(
-            end, libcst.ParenthesizedWhitespace
-        ):
-            comma = comma.with_changes(
-                whitespace_after=space.with_changes(last_line=end.last_line, indent=end.indent)
-            )
+        if isinstance(space, libcst.ParenthesizedWhitespace) and isinstance(end, libcst.ParenthesizedWhitespace):
+            comma = comma.with_changes(whitespace_after=space.with_changes(last_line=end.last_line, indent=end.indent))
     return kept.with_changes(comma=comma, whitespace_after_arg=last.whitespace_after_arg)

@@ -24,8 +24,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.flow import changing_number
 from hotloop.source.module import Call, Scope
@@ -84,3 +84,37 @@ def _has_signature(call: Call, callee: Scope | None, project: Project) -> bool:
             if isinstance(binding.value, ast.Call):
                 makers.append(binding.value)
     return any(k.arg == "input_signature" for maker in makers for k in maker.keywords)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    changed = [e for e in recording.of_kind("trace.value") if e.examples and _is_number(e.examples[-1].get("now"))]
+    for at in measured.recurring(recording, changed):
+        last = at.events[-1].examples[-1]
+        if not (last.get("user_defined") or last.get("created")):
+            continue
+        kept = at.total("bytes")
+        seconds = max(at.seconds, measured.sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
+        yield measured.finding(
+            RULE, recording, at, seconds,
+            f"`{at.events[0].subject}` was traced again {at.often} {{cost}}: argument `{last.get('argument')}` is a "
+            f"Python number that changes ({last.get('before')}, then {last.get('now')}). Pass a tensor.",
+            evidence=[
+                Evidence("traces", at.count), Evidence("each", at.seconds / at.count, "s"),
+                Evidence("memory kept", kept, "bytes"),
+            ],
+            bytes_per_step=kept / at.count,
+        )  # fmt: skip
+
+
+def _is_number(text: object) -> bool:
+    try:
+        float(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.rules.python_number_argument.tensor import pass_tensor
+
+    return pass_tensor(finding, project)

@@ -46,9 +46,7 @@ def uses_of(parameter: str, function: Scope, project: Project) -> Uses:
 class _Reader:
     def __init__(self, function: Scope, project: Project, uses: Uses) -> None:
         self.function, self.project, self.uses = function, project, uses
-        self.parents = {
-            child: node for node in ast.walk(function.node) for child in ast.iter_child_nodes(node)
-        }
+        self.parents = {child: node for node in ast.walk(function.node) for child in ast.iter_child_nodes(node)}
 
     def read(self, name: str) -> None:
         if (self.function, name) in self.uses.seen or len(self.uses.seen) > 4 * DEPTH:

@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Recording, Refusal
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.names import SESSIONS
 
@@ -45,6 +45,23 @@ def check(project: Project) -> Iterator[Finding]:
             if found:
                 message = f"A session is opened {each(found, call.place)}. Open one before the loop and reuse it."
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for at in measured.recurring(recording, recording.of_kind("session")):
+        site = str(at.place)
+        cold = [e for e in recording.of_kind("session.cold") if e.subject == site]
+        warm = [e for e in recording.of_kind("session.run") if e.subject == site]
+        runs = sum(e.count for e in cold)
+        usual = sum(e.seconds for e in warm) / max(1, sum(e.count for e in warm))
+        first_runs = sum(e.seconds for e in cold) - measured.growth_seconds(cold)
+        seconds = (at.seconds + first_runs - usual * runs) * (at.count - 1) / at.count
+        yield measured.finding(
+            RULE, recording, at, seconds,
+            f"A session was opened {at.often} {{cost}}: each prepares the graph again. "
+            "Open one before the loop and reuse it.",
+            evidence=[Evidence("sessions", at.count), Evidence("first runs", first_runs, "s")],
+        )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+
 from hotloop.model import Finding, Fix, Refusal
 from hotloop.rules.loops import in_loop, module_of
 from hotloop.rules.names import is_op
@@ -52,7 +53,11 @@ def _around(rewriter: Rewriter, call: Call, step: Step) -> None:
     if isinstance(statement, ast.With):
         lift(rewriter, step, [], [*blocks, statement])
         return
-    if not (isinstance(statement, ast.Assign) and statement.value is call.node and isinstance(statement.targets[0], ast.Name)):
+    if not (
+        isinstance(statement, ast.Assign)
+        and statement.value is call.node
+        and isinstance(statement.targets[0], ast.Name)
+    ):
         raise Refused("the session is neither a `with` nor assigned to a name", call.node)
     if call.where.tests or call.where.fallible:
         raise Refused("the session is opened under a condition or in a `try`", statement)

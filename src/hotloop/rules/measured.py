@@ -1,0 +1,112 @@
+"""What every runtime detector asks of a recording: which events recur in a loop, and what they cost there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from hotloop import words
+from hotloop.model import Cost, Event, Evidence, Finding, LoopRun, Place, Recording
+from hotloop.rules import Rule
+
+FEW = 8  # events of one kind in one loop: fewer are no habit
+
+
+@dataclass(frozen=True)
+class Recurring:
+    """Events of one site that recur in a loop."""
+
+    loop: LoopRun
+    events: tuple[Event, ...]
+
+    @property
+    def place(self) -> Place:
+        return self.events[0].place
+
+    @property
+    def count(self) -> int:
+        return sum(event.count for event in self.events)
+
+    @property
+    def seconds(self) -> float:
+        return sum(event.seconds for event in self.events)
+
+    def total(self, name: str) -> float:
+        return sum(event.totals.get(name, 0.0) for event in self.events)
+
+    @property
+    def often(self) -> str:
+        """`80 times in 80 steps`."""
+        return f"{words.count(self.count)} times in {words.plural(self.loop.steps, 'step')}"
+
+
+def loop_of(recording: Recording, event: Event) -> LoopRun | None:
+    """The innermost loop that repeats an event."""
+    for run in recording.loops_around(event.stack):
+        if run.steps >= FEW and not run.yields:
+            return run
+    return None
+
+
+def recurring(recording: Recording, events: Iterable[Event], least: int = FEW) -> Iterator[Recurring]:
+    """Events of the same line in the same loop, together; those that happened too seldom are left out."""
+    groups: dict[tuple[str, int, Place], tuple[LoopRun, list[Event]]] = {}
+    for event in events:
+        run = loop_of(recording, event)
+        if run is not None:
+            key = (event.place.path, event.place.line, run.place)
+            groups.setdefault(key, (run, []))[1].append(event)
+    for run, found in groups.values():
+        together = Recurring(run, tuple(found))
+        if together.count >= least:
+            yield together
+
+
+def sampled(recording: Recording, places: Iterable[Place], phase: str) -> float:
+    """Seconds that the sampler saw in one phase with one of these lines innermost."""
+    wanted = {(p.path, p.line) for p in places}
+    return sum(
+        s.seconds for s in recording.samples
+        if s.phase == phase and s.stack and (s.stack[0].path, s.stack[0].line) in wanted
+    )  # fmt: skip
+
+
+def growth_seconds(cold: Iterable[Event]) -> float:
+    """Of the first runs of many sessions, what they took more than the first few: the graph had grown by then."""
+    total = 0.0
+    for event in cold:
+        early = [float(x["seconds"]) for x in event.examples[1:4] if "seconds" in x]
+        if event.totals.get("grown", 0.0) > 0 and early:
+            total += max(0.0, event.seconds - event.count * sum(early) / len(early))
+    return total
+
+
+def finding(
+    rule: Rule,
+    recording: Recording,
+    at: Recurring,
+    seconds: float,
+    message: str,
+    place: Place | None = None,
+    evidence: Iterable[Evidence] = (),
+    bytes_per_step: float | None = None,
+) -> Finding:
+    """A measured finding; its message gets the cost behind its first clause, where `{cost}` stands."""
+    whole = recording.seconds
+    cost = Cost(round(seconds, 6), round(seconds / whole, 6) if whole else 0.0, bytes_per_step)
+    spent = f"{words.duration(seconds)} of {words.duration(at.loop.seconds)}"
+    return rule.finding(
+        place or at.place,
+        message.replace("{cost}", f"({spent})"),
+        basis="measured",
+        confidence="high",
+        loop=at.loop.place,
+        cost=cost,
+        evidence=tuple(evidence),
+    )
+
+
+def at_line(text: str) -> Place:
+    """`path:line`, as probes write it."""
+    path, _, line = text.rpartition(":")
+    return Place(path, int(line))
