@@ -86,7 +86,8 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     for at in measured.recurring(recording, recording.of_kind("gradient")):
-        inside = [s for s in recording.samples if s.phase not in OUTSIDE and at.loop in recording.loops_around(s.stack)]
+        within = [s for s in recording.samples if at.loop in recording.loops_around(s.stack)]
+        inside = [s for s in within if s.phase not in OUTSIDE]
         spent = sum(s.seconds for s in inside)
         ops = sum(s.ops for s in inside)
         per_step = ops / at.count

@@ -80,9 +80,8 @@ def _has_signature(call: Call, callee: Scope | None, project: Project) -> bool:
     """An `input_signature` turns numbers into tensors by itself."""
     makers = [d for d in (callee.decorators if callee else []) if isinstance(d, ast.Call)]
     if isinstance(call.node.func, ast.Name):
-        for binding in project.bindings(call.node.func.id, call.where.scope):
-            if isinstance(binding.value, ast.Call):
-                makers.append(binding.value)
+        bindings = project.bindings(call.node.func.id, call.where.scope)
+        makers += [b.value for b in bindings if isinstance(b.value, ast.Call)]
     return any(k.arg == "input_signature" for maker in makers for k in maker.keywords)
 
 
