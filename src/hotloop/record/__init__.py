@@ -48,12 +48,10 @@ def record(
         command = [sys.executable, str(CHILD), json.dumps(options), *argv]
         completed = _run(command, capture=capture, cwd=cwd, env=env)
         if not target.exists():
-            raise HotloopError(
-                f"`{argv[0]}` ended (code {completed.code}) before anything could be recorded."
-            )
+            raise HotloopError(f"`{argv[0]}` ended (code {completed.code}) before anything could be recorded.")
         found = Recording.load(target)
-        if found.exit.code is None and completed.code is not None:
-            found = dataclasses.replace(found, exit=_exit(completed.code))
+        if found.exit.code is None:
+            found = dataclasses.replace(found, exit=_exit(completed.code, found.exit.exception))
             if recording:
                 found.save(target)
     return found, completed
@@ -98,8 +96,8 @@ def _interrupts_left_to_the_child() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _exit(code: int) -> Exit:
-    return Exit(None, -code) if code < 0 else Exit(code)
+def _exit(code: int, exception: str) -> Exit:
+    return Exit(None, -code, exception) if code < 0 else Exit(code, None, exception)
 
 
 def shell_code(code: int) -> int:

@@ -10,6 +10,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])  # hotloop itself, whiche
 import atexit  # noqa: E402
 import json  # noqa: E402
 import os  # noqa: E402
+import signal  # noqa: E402
 import types  # noqa: E402
 from importlib.machinery import SourceFileLoader  # noqa: E402
 from typing import Any  # noqa: E402
@@ -46,7 +47,8 @@ def _exit_of(error: BaseException) -> Exit:
     if isinstance(error, SystemExit):
         code = error.code
         return Exit(code if isinstance(code, int) else 0 if code is None else 1)
-    return Exit(1, exception=f"{type(error).__name__}: {error}"[:500])
+    told = f"{type(error).__name__}: {error}"[:500]
+    return Exit(None, signal.SIGINT, told) if isinstance(error, KeyboardInterrupt) else Exit(1, exception=told)
 
 
 def _hide_our_frames() -> None:

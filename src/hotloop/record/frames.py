@@ -14,6 +14,7 @@ Stack = tuple[Line, ...]  # the user's frames, innermost first
 DEPTH = 8
 LIBRARIES = ("tensorflow", "keras", "tf_keras", "wrapt")
 HERE = str(Path(__file__).resolve().parent) + os.sep  # hotloop/record: never the user's
+CHILD = HERE + "child.py"
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
 _LIBRARIES = frozenset({"site-packages", "dist-packages"})
 _INSIDE_ONE_FUNCTION = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -82,7 +83,7 @@ class Frames:
             filename = frame.f_code.co_filename
             if shown := self.shown(filename):
                 return shown, frame.f_lineno
-            if self._package(filename) not in through and not filename.startswith(HERE):
+            if self._package(filename) not in through and not is_ours(frame):
                 return None
             frame = frame.f_back
         return None
@@ -98,6 +99,11 @@ class Frames:
 
     def here(self, depth: int = DEPTH) -> Stack:
         return self.stack(sys._getframe(1), depth)
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    """By its globals: a wrapper's code passes for what it wraps. `child.py` is a `__main__`."""
+    return str(frame.f_globals.get("__name__", "")).startswith("hotloop.record") or frame.f_code.co_filename == CHILD
 
 
 def _skip_home(frame: types.FrameType) -> types.FrameType:

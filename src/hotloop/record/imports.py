@@ -22,9 +22,7 @@ class Finder:
     Nothing of ours is on the stack while a module executes, so that no traceback changes.
     """
 
-    def __init__(
-        self, frames: Frames, log: Log, tracks: list[Track], arrived: dict[str, Callable[[], None]]
-    ) -> None:
+    def __init__(self, frames: Frames, log: Log, tracks: list[Track], arrived: dict[str, Callable[[], None]]) -> None:
         self.frames, self.log, self.tracks, self.arrived = frames, log, tracks, arrived
         self.import_nanoseconds = 0
         self._arriving: list[tuple[str, int]] = []
@@ -51,9 +49,7 @@ class Finder:
     def _is_mine(self, folder: str) -> bool:
         return bool(self.frames.shown(os.path.join(folder, "__init__.py")))
 
-    def _real_spec(
-        self, name: str, path: Sequence[str] | None, target: types.ModuleType | None
-    ) -> ModuleSpec | None:
+    def _real_spec(self, name: str, path: Sequence[str] | None, target: types.ModuleType | None) -> ModuleSpec | None:
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             if finder is not self and find is not None and (spec := find(name, path, target)) is not None:

@@ -76,9 +76,7 @@ class Log:
         totals: Mapping[str, float] | None = None,
         example: Mapping[str, Any] | None = None,
     ) -> None:
-        self.tally(kind, subject, self.frames.here() if stack is None else stack).add(
-            seconds, totals, example
-        )
+        self.tally(kind, subject, self.frames.here() if stack is None else stack).add(seconds, totals, example)
 
     def tally(self, kind: str, subject: str, stack: Stack) -> Tally:
         key = (kind, subject, stack)

@@ -55,7 +55,8 @@ MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
 ORDER = ("trace", "setup", "input", "fetch")
 
 # Here the stack ends when C++ is at work.
-LEAVES = (
+LEAVES: tuple[tuple[str, frozenset[str]], ...] = (
+    ("python/pywrap_tfe.py", frozenset()),
     ("eager/execute.py", frozenset({"quick_execute", "execute_with_cancellation"})),
     ("client/session.py", frozenset({"_call_tf_sessionrun", "_run_fn"})),
     ("eager/context.py", frozenset({"call_function"})),
@@ -77,10 +78,8 @@ class Phases:
         stack: list[Line] = []
         marks: set[str] = set()
         leaf = ""
-        innermost = frame
-        while innermost is not None and innermost.f_code.co_filename.startswith(HERE):
-            innermost = innermost.f_back  # our own wrappers are nobody's time
-        frame = innermost
+        while frame is not None and frame.f_code.co_filename.startswith(HERE):
+            frame = frame.f_back  # our own bookkeeping is the caller's time
         while frame is not None:
             code = frame.f_code
             if self._frames.shown(code.co_filename):
@@ -92,9 +91,7 @@ class Phases:
             frame = frame.f_back
         stack += self._frames.stack(frame)
         while frame is not None and "trace" not in marks:  # the user's own code may be running inside a trace
-            marks.add(
-                "trace" if self._mark((frame.f_code.co_filename, frame.f_code.co_name)) == "trace" else ""
-            )
+            marks.add("trace" if self._mark((frame.f_code.co_filename, frame.f_code.co_name)) == "trace" else "")
             frame = frame.f_back
         return self._decide(marks, leaf, doing), tuple(stack)
 

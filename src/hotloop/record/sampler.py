@@ -15,8 +15,10 @@ from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
 from hotloop.record.phases import Phases
 
-PERIOD = 0.01
-DRAIN_EVERY = 0.02
+SAMPLE_EVERY = 0.01
+SAMPLE_LATER = 0.02  # after the first few hundred samples: each costs the program a hand-over of the interpreter lock
+SAMPLED_WELL = 400
+DRAIN_EVERY = 0.05
 MEMORY_EVERY = 0.05
 SNAPSHOT_EVERY = 1.0
 SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it cost
@@ -52,9 +54,7 @@ class Sampler:
         entry[0] += elapsed
         entry[1] += 1
         entry[2] += ops - self._ops_before[0]
-        entry[3] += min(
-            elapsed, op_seconds - self._ops_before[1]
-        )  # one in 16 is timed: an estimate, kept sane
+        entry[3] += min(elapsed, op_seconds - self._ops_before[1])  # one in 16 is timed: an estimate, kept sane
         self._ops_before = ops, op_seconds
 
     def _entry(self, phase: str, stack: Stack) -> list[float]:
@@ -77,8 +77,10 @@ class Sampler:
 @dataclass
 class _Chore:
     every: float
+    later: float
     work: Callable[[], None]
-    last: float = 0.0
+    due: float = 0.0
+    done: int = 0
 
 
 class Clockwork:
@@ -90,20 +92,23 @@ class Clockwork:
         self._chores: list[_Chore] = []
         self.stopped = False
 
-    def every(self, seconds: float, work: Callable[[], None]) -> None:
-        self._chores.append(_Chore(seconds, work))
+    def every(self, seconds: float, work: Callable[[], None], *, later: float = 0.0) -> None:
+        """`later`: the interval once it was done `SAMPLED_WELL` times."""
+        self._chores.append(_Chore(seconds, later or seconds, work))
 
     def start(self) -> None:
         _thread.start_new_thread(self._run, ())
 
     def _run(self) -> None:
-        due = time.monotonic() + SNAPSHOT_EVERY
+        due = time.monotonic() + SNAPSHOT_EVERY / 4
         while not self.stopped:
-            time.sleep(PERIOD)
+            time.sleep(max(0.001, min(chore.due for chore in self._chores) - time.monotonic()))
             now = time.monotonic()
-            for chore in [chore for chore in self._chores if now - chore.last >= chore.every]:
-                chore.last = now
-                self._do(chore.work)
+            for chore in self._chores:
+                if now >= chore.due:
+                    chore.done += 1
+                    chore.due = now + (chore.every if chore.done < SAMPLED_WELL else chore.later)
+                    self._do(chore.work)
             if now >= due and not self.stopped:
                 self._do(self._write)
                 cost = time.monotonic() - now

@@ -7,17 +7,26 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from hotloop.model import Exit
-from hotloop.record.frames import HERE, Frames
+from hotloop.record.frames import Frames, is_ours
 from hotloop.record.imports import Finder
 from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
 from hotloop.record.probes import Install, eager, graphs, install_all, keras, loads, observe, sessions, traces
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.recorder import Recorder
-from hotloop.record.sampler import DRAIN_EVERY, MEMORY_EVERY, SNAPSHOT_EVERY, Clockwork, Sampler
+from hotloop.record.sampler import (
+    DRAIN_EVERY,
+    MEMORY_EVERY,
+    SAMPLE_EVERY,
+    SAMPLE_LATER,
+    SNAPSHOT_EVERY,
+    Clockwork,
+    Sampler,
+)
 
 
 @dataclass(frozen=True)
@@ -58,15 +67,13 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     _watch_memory(recorder, clockwork, often=options["sample"])
     if options["sample"]:
         sampler = Sampler(log, lambda: ops.read(), lambda: finder.importing)
-        clockwork.every(0.0, sampler.look)
+        clockwork.every(SAMPLE_EVERY, sampler.look, later=SAMPLE_LATER)
         recorder.samples = sampler.samples
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder, clockwork))
     return Stage(recorder, clockwork, finder.ticked(path, frames.shown(path)))
 
 
-def _arrivals(
-    recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]
-) -> dict[str, Callable[[], None]]:
+def _arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
     """What to do when the program has imported each library."""
     log, loops, found = recorder.log, keras.KerasLoops(recorder.tracks), traces.Traces()
     observer = observe.Observer(recorder.observables) if options["observe"] else None
@@ -137,9 +144,10 @@ def hide_frames(error: BaseException) -> None:
 def _without_ours(trace: types.TracebackType | None) -> types.TracebackType | None:
     kept = []
     while trace is not None:
-        if not os.path.realpath(trace.tb_frame.f_code.co_filename).startswith(HERE):
+        if not is_ours(trace.tb_frame):
             kept.append(trace)
         trace = trace.tb_next
-    for one, following in zip(kept, [*kept[1:], None], strict=True):
-        one.tb_next = following
+    for one, following in pairwise([*kept, None]):
+        if one is not None:
+            one.tb_next = following
     return kept[0] if kept else None

@@ -13,9 +13,7 @@ from hotloop.model import Place
 from hotloop.record.track import Track
 
 # Functions under these decorators are compiled from their bytecode, which must stay as it was written.
-BYTECODE_COMPILERS = frozenset(
-    {"jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "generated_jit"}
-)
+BYTECODE_COMPILERS = frozenset({"jit", "njit", "vectorize", "guvectorize", "stencil", "cfunc", "generated_jit"})
 # A generator expression that is all one of these is given runs there and then, like a comprehension.
 CONSUMERS = frozenset(
     {"all", "any", "dict", "frozenset", "join", "list", "max", "min", "set", "sorted", "sum", "tuple"}

@@ -106,9 +106,7 @@ class Track:
 
     def _enter(self, at: int) -> None:
         if self.kind == "comprehension" or len(self._open) > 1000:
-            while (
-                self._open
-            ):  # an exception left it without a mark: it ended, as far as can be told, at its last tick
+            while self._open:  # an exception left it without a mark: it ended, as far as can be told, at its last tick
                 self._leave(self._open[-1].last or self._open[-1].entered)
         self._open.append(_Run(at))
         self.runs += 1
@@ -154,8 +152,6 @@ def _take(queue: deque[int], now: int) -> list[int]:
     waiting = len(queue)
     if not waiting:
         return []
-    if (
-        abs(queue[-1]) > now
-    ):  # what came after `now` waits for the next round: the order across queues must hold
+    if abs(queue[-1]) > now:  # what came after `now` waits for the next round: the order across queues must hold
         waiting = bisect_right(list(queue), now, key=abs)
     return list(islice(iter(queue.popleft, None), waiting))

@@ -8,9 +8,10 @@ from time import perf_counter
 from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import FAILED, Depth, part, watch, watch_outermost
+from hotloop.record.probes.watch import FAILED, Depth, disguise, part, watch, watch_outermost
 
 TIMED = 16  # every 16th call is timed and stands for the others: counting costs 2%, timing all 6%
+UNTIMED = TIMED - 1
 
 _applying = Depth()
 
@@ -30,7 +31,7 @@ class OpCounter:
         def counted(*args: Any) -> Any:
             nonlocal count, seconds
             count += 1
-            if count % TIMED:
+            if count & UNTIMED:
                 return execute(*args)
             started = perf_counter()
             try:
@@ -38,6 +39,7 @@ class OpCounter:
             finally:
                 seconds += (perf_counter() - started) * TIMED
 
+        disguise(counted, execute, str(pywrap.__file__))
         pywrap.TFE_Py_FastPathExecute = counted
         self.read = lambda: (count, seconds)
 

@@ -58,9 +58,7 @@ def _tensors(name: str, now: Any, before: Any) -> Iterator[Difference]:
         yield ("other", name, _short(now), _short(before))
 
 
-def _containers(
-    name: str, ours: dict[str, Any], theirs: dict[str, Any], now: Any, before: Any
-) -> Iterator[Difference]:
+def _containers(name: str, ours: dict[str, Any], theirs: dict[str, Any], now: Any, before: Any) -> Iterator[Difference]:
     if list(ours) != list(theirs):
         yield ("structure", name, _short(now), _short(before))
         return

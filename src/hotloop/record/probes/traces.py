@@ -45,9 +45,7 @@ class Traces:
         self._known: set[tuple[CodeKey, str, int]] = set()  # code that was traced, by whichever object
         self._created: dict[int, str] = {}  # by id of a living function's cache: where it was made
         self._first_of: dict[int, str] = {}  # likewise: the kind of its first trace
-        self._latest: dict[
-            str, Tally
-        ] = {}  # by function name, to find the trace that a first execution belongs to
+        self._latest: dict[str, Tally] = {}  # by function name, to find the trace that a first execution belongs to
         self._calls: dict[bytes, _Calls] = {}
 
     # -- functions made ----------------------------------------------------------------------------
@@ -115,9 +113,7 @@ class Traces:
 
         watch(log, compilation, "_create_concrete_function", begins, ends)
 
-    def _classify(
-        self, log: Log, function_type: Any, options: Any, stack: Stack
-    ) -> tuple[str, bool, dict[str, Any]]:
+    def _classify(self, log: Log, function_type: Any, options: Any, stack: Stack) -> tuple[str, bool, dict[str, Any]]:
         """Kind; whether it belongs to the trace before (variables made on the first call); what to show."""
         name, defined, is_users = _definition(log, options.python_function)
         cache = options.function_cache

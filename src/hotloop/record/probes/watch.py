@@ -63,7 +63,22 @@ def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
             except Exception as error:  # noqa: BLE001  as above
                 fail(error)
 
+    disguise(watched, original)
     setattr(owner, name, watched)
+
+
+def disguise(wrapper: Any, original: Any, filename: str = "") -> None:
+    """Let the wrapper's frames pass for the original's.
+
+    TensorFlow and Keras leave their own files out of the tracebacks they show; ours would look like the user's.
+    """
+    code = getattr(original, "__code__", None)
+    wrapper.__code__ = wrapper.__code__.replace(
+        co_filename=code.co_filename if code else filename or wrapper.__code__.co_filename,
+        co_firstlineno=code.co_firstlineno if code else 1,
+        co_name=original.__name__,
+        co_qualname=original.__qualname__,
+    )
 
 
 class Depth(threading.local):
