@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hotloop.model import Place
 from hotloop.source.module import Call, Comprehension, Context, Function, Loop, Module, Scope, place_of
 from hotloop.source.names import canonical
-from hotloop.source.rewrite import Refused
+from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -122,15 +122,15 @@ def root_name(node: ast.AST) -> Iterator[str]:
         yield node.id
 
 
-def home(name: str, scope: Scope) -> Scope | None:
-    """The scope that a name belongs to, as code in `scope` sees it."""
+def home(name: str, scope: Scope) -> Scope:
+    """The scope that a name belongs to, as code in `scope` sees it; the module's, where nothing binds it."""
     seeker: Scope | None = scope
     while seeker is not None:
         visible = seeker is scope or not isinstance(seeker.node, ast.ClassDef)
         if visible and name in seeker.bindings and name not in seeker.outer_names:
             return seeker
         seeker = seeker.parent
-    return None
+    return scope.module.scope
 
 
 def needs(nodes: Iterable[ast.AST], scope: Scope, project: Project) -> dict[str, Scope]:
@@ -140,10 +140,10 @@ def needs(nodes: Iterable[ast.AST], scope: Scope, project: Project) -> dict[str,
     while queue:
         name, at = queue.pop()
         owner = home(name, at)
-        if owner is None or found.get(name) is owner:
+        if found.get(name) is owner:
             continue
         found.setdefault(name, owner)
-        for binding in owner.bindings[name]:
+        for binding in owner.bindings.get(name, []):
             if binding.scope is not None and binding.scope.is_function:
                 queue += [(n, binding.scope) for n in names_in([binding.scope.node]).reads]
     return found
@@ -233,6 +233,19 @@ def not_an_elif(module: Module, statement: ast.stmt) -> ast.stmt:
     if line[statement.col_offset :].startswith(b"elif"):
         raise Refused("it stands in the test of an `elif`", statement)
     return statement
+
+
+def put_before(rewriter: Rewriter, anchor: ast.stmt, line: Any) -> None:
+    """Put a plain statement before `anchor`: it takes over the blank lines there, the comments stay."""
+    before = rewriter.statement(anchor)
+    blank = []
+    for empty in before.leading_lines:
+        if empty.comment is not None:
+            break
+        blank.append(empty)
+        rewriter.replace(empty)
+    comments = [empty for empty in line.leading_lines if empty.comment is not None]
+    rewriter.before(before, line.with_changes(leading_lines=[*blank, *comments]))
 
 
 def spaced(definition: Any, anchor: Any, top_level: bool, first: bool) -> Any:

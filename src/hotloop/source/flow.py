@@ -117,17 +117,27 @@ def _name_changes(name: str, scope: Scope, loop: Loop, project: Project, depth: 
     for binding in inside:
         if binding.kind == "target" and binding.where.loop is loop and _counts(name, loop, project):
             return True
-        if binding.kind == "augment" and binding.value is not None:
+        if binding.kind == "augment" and binding.value is not None and not _renewed(name, inside):
             start = [b for b in bindings if b.kind == "assign" and b.value is not None]
             return bool(start) and not any(
                 _is_array(b.value, scope, project, depth) for b in (*start, binding) if b.value
             )
         if binding.kind in ("assign", "walrus") and binding.value is not None:
             if name in names_read(binding.value):  # lr = lr * decay
-                return not _is_array(binding.value, scope, project, depth)
-            if _changes(binding.value, scope, loop, project, depth + 1):
+                if not _renewed(name, inside):
+                    return not _is_array(binding.value, scope, project, depth)
+            elif _changes(binding.value, scope, loop, project, depth + 1):
                 return True
     return False
+
+
+def _renewed(name: str, inside: list[Binding]) -> bool:
+    """Whether each step starts from another value (`for x in xs: x = x / 255`): then that one says what it is."""
+    return any(
+        b.kind in ("target", "with", "other") or (b.value is not None and name not in names_read(b.value))
+        for b in inside
+        if b.kind != "augment"
+    )
 
 
 def _counts(name: str, loop: Loop, project: Project) -> bool:

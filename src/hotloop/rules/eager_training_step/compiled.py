@@ -94,8 +94,9 @@ def _refuse_stale_names(scope: Scope, project: Project) -> None:
 def _refuse_rebound(scope: Scope, name: str, owner: Scope, project: Project) -> None:
     """`model = a(); step(); model = b(); step()`."""
     calls = [c.node.lineno for c in project.callers.get(scope, ()) if c.where.scope is owner]
-    later = [b.node for b in owner.bindings[name] if calls and getattr(b.node, "lineno", 0) > min(calls)]
-    if later and len(owner.bindings[name]) > 1:
+    bindings = owner.bindings.get(name, [])
+    later = [b.node for b in bindings if calls and getattr(b.node, "lineno", 0) > min(calls)]
+    if later and len(bindings) > 1:
         line = getattr(later[0], "lineno", 0)
         raise Refused(
             f"`{scope.name}` reads `{name}`, which gets another value on line {line}: pass it as an argument first",

@@ -70,8 +70,8 @@ def _said(node: ast.expr, where: Context, name: str, project: Project) -> Iterat
 
 
 def _reused_inside(where: Context, found: InLoop) -> bool:
-    """Made in an outer loop and called in a loop within it: one per task, many calls each."""
-    if found.chain or found.loop is not where.loop:
+    """Made in an outer loop, or per call, and called in a loop within it: one per task, many calls each."""
+    if not found.chain and found.loop is not where.loop:
         return False
     bound = _bound_name(where)
     if bound is None:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Refusal
-from hotloop.rules.moving import call_at, defined_at, needs, not_an_elif, spaced, statements_around, way_out
+from hotloop.rules.moving import call_at, defined_at, needs, not_an_elif, put_before, spaced, statements_around, way_out
 from hotloop.rules.tracing import refuse_python
 from hotloop.source.module import Call, Context, Scope
 from hotloop.source.rewrite import Refused, Rewriter
@@ -151,9 +151,8 @@ def _assignment(statement: ast.Assign | ast.AnnAssign, anchor: ast.stmt, where: 
     _refuse_second_binding(name, statement, where)
     rewriter = Rewriter(where.scope.module)
     moved = rewriter.statement(statement)
-    comments = [line for line in moved.leading_lines if line.comment is not None]
     rewriter.replace(moved)
-    rewriter.before(rewriter.statement(anchor), moved.with_changes(leading_lines=comments))
+    put_before(rewriter, anchor, moved)
     return rewriter.fix(f"create `{name}` once, before the loop", "verify")
 
 
@@ -165,10 +164,10 @@ def _inline(call: Call, anchor: ast.stmt, wanted: str) -> Fix:
         raise Refused(f"each step hands on its own `{ast.unparse(call.node)}`", call.node)
     rewriter = Rewriter(module)
     name = rewriter.new_name(wanted, call.where.scope)
-    expression, before = rewriter.expression(call.node), rewriter.statement(anchor)
+    expression = rewriter.expression(call.node)
     line = rewriter.parse_block(f"{name} = None")[0]
     assign = line.body[0].with_changes(value=expression)  # type: ignore[index]
-    rewriter.before(before, line.with_changes(body=[assign]))
+    put_before(rewriter, anchor, line.with_changes(body=[assign]))
     rewriter.replace(expression, libcst.Name(name))
     return rewriter.fix(f"create `{name}` once, before the loop", "verify")
 
