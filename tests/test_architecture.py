@@ -84,9 +84,7 @@ def test_nothing_heavy_is_imported_at_module_level(path: Path) -> None:
 
 
 def test_the_tests_of_imports_can_fail() -> None:
-    tree = ast.parse(
-        "import numpy.linalg\nif 1:\n    from hotloop.cli import main\ndef f():\n    import scipy\n"
-    )
+    tree = ast.parse("import numpy.linalg\nif 1:\n    from hotloop.cli import main\ndef f():\n    import scipy\n")
     assert {name for _, name in imports(tree, module_level=True)} == {"numpy.linalg", "hotloop.cli.main"}
     assert (5, "scipy") in set(imports(tree, module_level=False))
 

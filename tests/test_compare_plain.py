@@ -57,9 +57,7 @@ def test_a_faster_loop_with_another_answer_fails(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("crashing", ["fast.py ten", "slow.py ten"], ids=["before its loop", "in its loop"])
-def test_a_crash_after_the_change_fails_with_its_last_words(
-    crashing: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_crash_after_the_change_fails_with_its_last_words(crashing: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, outcome = compared(capsys, "slow.py 10", crashing)
     assert (code, outcome["verdict"], outcome["runs"]) == (1, "different-results", 1)
     assert "ValueError: invalid literal" in outcome["notes"][0]

@@ -30,9 +30,7 @@ def test_no_page_is_left_of_a_rule_that_is_gone() -> None:
 
 def test_every_link_between_our_pages_leads_somewhere() -> None:
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    links = [
-        (page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))
-    ]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text("utf-8"))]
     ours = [(page, link) for page, link in links if "://" not in link]
     assert [f"{page.name}: {link}" for page, link in ours if not (page.parent / link).exists()] == []
 
@@ -43,9 +41,7 @@ def test_a_readme_without_a_place_for_the_table_is_an_error() -> None:
 
 
 def test_a_scaffolded_rule_is_asked_every_question_and_fails_until_it_is_filled_in(tmp_path: Path) -> None:
-    shutil.copytree(
-        ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info")
-    )
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     folder = newrule.scaffold("made-up-ailment", tmp_path / "src" / "hotloop" / "rules")
     assert {path.name for path in folder.iterdir()} == {"__init__.py", "slow.py", "fast.py", "edge.py"}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-k", "made-up-ailment", "-rfE"]

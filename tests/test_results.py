@@ -63,17 +63,12 @@ def test_values_that_change_from_run_to_run_are_masked_and_counted() -> None:
 
 def bar(done: int, of: int, timing: str, metrics: str = "") -> str:
     """One drawing of the Keras progress bar, as it is written to a pipe."""
-    return (
-        f"\r\x1b[1m{done}/{of}\x1b[0m \x1b[32m━━━━\x1b[0m\x1b[37m━━\x1b[0m \x1b[1m{timing}{metrics}"
-        + "\b" * 30
-    )
+    return f"\r\x1b[1m{done}/{of}\x1b[0m \x1b[32m━━━━\x1b[0m\x1b[37m━━\x1b[0m \x1b[1m{timing}{metrics}" + "\b" * 30
 
 
 def test_the_keras_progress_bar_is_not_part_of_the_answer_but_its_metrics_are() -> None:
     slow = (
-        "Epoch 1/1\n"
-        + bar(3, 10, "0s\x1b[0m 9ms/step", " - loss: 0.9")
-        + bar(10, 10, "1s 45ms/step", " - loss: 0.5")
+        "Epoch 1/1\n" + bar(3, 10, "0s\x1b[0m 9ms/step", " - loss: 0.9") + bar(10, 10, "1s 45ms/step", " - loss: 0.5")
     )
     fast = "Epoch 1/1\n" + bar(10, 10, "0s 720us/step", " - loss: 0.5") * 2
     assert judge(slow + "\n", fast + "\n") is True

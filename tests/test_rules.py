@@ -65,9 +65,7 @@ def test_check_says_exactly_what_the_comments_expect(
     expected = checkable(expectations(files))
     assert findings(said(capsys, "check", ".")) == expected
     ours = {item for item in expected if item[2] == rule.name}
-    assert not ours if name == "fast" else ours, (
-        f"{name} should{' not' * (name == 'fast')} expect {rule.name}"
-    )
+    assert not ours if name == "fast" else ours, f"{name} should{' not' * (name == 'fast')} expect {rule.name}"
 
 
 # 2 and 3 ----------------------------------------------------------------------------------------------------
@@ -118,9 +116,7 @@ def test_the_recording_of_slow_names_the_rule_and_the_line(
 
 
 @asked("diagnose")
-def test_the_recording_of_fast_is_silent(
-    rule: Rule, project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_recording_of_fast_is_silent(rule: Rule, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     report = diagnosed(rule, "fast", project, capsys)
     assert [f for f in report["findings"] if f["rule"] == rule.name] == []
 

@@ -26,9 +26,7 @@ def loop(first: int, last: int, spans: Sequence[tuple[float, float]], **more: An
     return LoopRun(place, steps=len(spans), seconds=seconds, step_seconds=steps, clock=clock, **more)
 
 
-def ran(
-    seconds: float, stdout: str = "sum 4.5", wall: float | None = None, code: int = 0, **more: Any
-) -> Run:
+def ran(seconds: float, stdout: str = "sum 4.5", wall: float | None = None, code: int = 0, **more: Any) -> Run:
     """One run of a program whose one loop took so long."""
     loops = more.pop("loops", (loop(3, 9, [(1.0, 1.0 + seconds)]),))
     meta = {"seconds": 6.0 + (seconds + 1 if wall is None else wall), "import_seconds": 6.0, "peak_rss": 1e8}
