@@ -358,3 +358,19 @@ def test_code_that_others_compile_from_its_bytecode_is_left_alone(tmp_path: Path
     )
     assert completed.code == 0, completed.stderr
     assert not recording.loops
+
+
+def test_symbols_that_moved_cost_a_sentence_each_and_nothing_else(tmp_path: Path) -> None:
+    fake = tmp_path / "tensorflow"
+    fake.mkdir()
+    write(fake, "__version__ = '9.0'\n", "__init__.py")
+    recording, completed = recorded(
+        tmp_path, "import tensorflow\nfor _ in range(3):\n    print(tensorflow.__version__)\n"
+    )
+    assert (completed.code, completed.stdout, completed.stderr) == (0, b"9.0\n" * 3, b"")
+    assert loop_at(recording, 2).steps == 3
+    assert recording.meta["tensorflow"] == "9.0"
+    unseen = recording.meta["unseen"]
+    assert any("traces" in sentence for sentence in unseen)
+    assert any("sessions" in sentence for sentence in unseen)
+    assert len(unseen) == len(set(unseen)) < 20

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import random
 import sys
+import types
 from collections.abc import Mapping
 from typing import Any
 
+from hotloop.record.frames import Frames, is_ours, package_of
 from hotloop.record.log import Log
 from hotloop.record.probes.watch import FAILED, part, watch
 
 CEILING = 2000
 HEAD = 4
+_METHODS = ("tensorflow/python/framework/ops.py", "tensorflow/python/ops/resource_variable_ops.py")
 
 
 class Observer:
@@ -29,7 +32,7 @@ class Observer:
             log,
             tensor,
             "_numpy",  # numpy(), float(), int(), bool(), np.asarray() and formatting all go through it
-            lambda args, kwargs: True if log.frames.called_by_user(through=("tensorflow", "numpy")) else None,
+            lambda args, kwargs: True if _asked_by_user(log.frames) else None,
             self._leaves("numpy"),
         )
 
@@ -59,6 +62,19 @@ def seed_everything(seed: int) -> None:
         numpy.random.seed(seed % 2**32)
     if tensorflow is not None:
         tensorflow.random.set_seed(seed)
+
+
+def _asked_by_user(frames: Frames) -> bool:
+    """Only the tensor's own methods, and NumPy, may lie between: TensorFlow looks into tensors for itself too."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if frames.shown(filename):
+            return True
+        if not (is_ours(frame) or filename.endswith(_METHODS) or package_of(filename) == "numpy"):
+            return False
+        frame = frame.f_back
+    return False
 
 
 def _flat(result: Any) -> list[Any]:
