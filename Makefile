@@ -17,6 +17,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-10s %s\n' "$$name" "$$what"; done
 
 demo: $(STAMP) ## diagnose a program that labels images the slow way, then mend it and prove it
+	@$(PY) src/hotloop/demo/make_inputs.py
 	$(PY) -m hotloop run src/hotloop/demo/label_images.py
 	$(PY) -m hotloop fix --run src/hotloop/demo/label_images.py
 

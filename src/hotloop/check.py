@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from hotloop.model import Finding, Problem, Report
@@ -21,11 +22,11 @@ def check_files(root: Path, files: Sequence[Path], rules: Iterable[Rule] | None 
     findings, problems = check(project, all_rules() if rules is None else rules)
     kept = [f for f in findings if low or f.confidence != "low"]
     notes += _unused_suppressions(project, findings)
-    shown = tuple(f for f in kept if not _suppressed(f, project))
+    shown, more = offered([f for f in kept if not _suppressed(f, project)], project)
     return Report(
         "check",
-        findings=shown,
-        problems=tuple(problems),
+        findings=tuple(shown),
+        problems=(*problems, *more),
         notes=tuple(notes),
         meta={"files": len(files), "parsed": len(project.modules), "root": str(root)},
     )
@@ -44,6 +45,22 @@ def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[
             problems.append(Problem("", rule.name, traceback.format_exc()))
     unique = {(f.rule, f.place): f for f in findings}
     return sorted(unique.values(), key=lambda f: (f.place, f.rule)), problems
+
+
+def offered(findings: Iterable[Finding], project: Project) -> tuple[list[Finding], list[Problem]]:
+    """The findings, each with the fix that its rule has for it or the reason why there is none."""
+    makers = {rule.name: rule.fix for rule in all_rules()}
+    answered: list[Finding] = []
+    problems: list[Problem] = []
+    for finding in findings:
+        make = makers.get(finding.rule)
+        if make is not None and finding.fix is None and finding.basis != "measured":
+            try:
+                finding = replace(finding, fix=make(finding, project))
+            except Exception:  # noqa: BLE001 - as above: the finding stands without its fix
+                problems.append(Problem(finding.place.path, finding.rule, traceback.format_exc()))
+        answered.append(finding)
+    return answered, problems
 
 
 def _suppressed(finding: Finding, project: Project) -> bool:

@@ -54,7 +54,7 @@ def run_and_diagnose(argv: Sequence[str], keep: Path | None = None) -> tuple[Rep
 
 def diagnose_recording(recording: Recording) -> Report:
     """A kept recording to a report; the source is read again where it still exists, nothing runs."""
-    from hotloop.check import check
+    from hotloop.check import check, offered
 
     rules, project = all_rules(), _project(recording)
     static, problems = check(project, rules)
@@ -63,13 +63,14 @@ def diagnose_recording(recording: Recording) -> Report:
         [finding for finding in findings if not _suppressed(finding, project)]
         for findings in (diagnosis.findings, diagnosis.folded, static)
     )
+    kept, unmended = offered(kept, project)
     diagnosis = replace(diagnosis, findings=tuple(kept), folded=tuple(folded))
     return Report(
         command="run",
         findings=diagnosis.findings,
         symptoms=diagnosis.symptoms,
         loops=diagnosis.loops,
-        problems=(*diagnosis.problems, *problems),
+        problems=(*diagnosis.problems, *problems, *unmended),
         notes=(*_notes(recording, diagnosis), *_not_run(recording, static)),
         memory=recording.memory,
         meta=_meta(recording, diagnosis),

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from hotloop import words
 from hotloop.check import check
 from hotloop.model import Finding, Fix, HotloopError, Refusal, Report, Trial
 from hotloop.rules import Rule, all_rules
@@ -96,6 +97,7 @@ def fix_program(argv: Sequence[str], write: bool = False) -> Report:
     """`hotloop fix --run`: measure the program, mend what costs, try it on a copy, show it, and write if asked."""
     from hotloop.diagnose import diagnose_recording, project_files
     from hotloop.record import record
+    from hotloop.verify import loop_seconds
 
     recording, completed = record(list(argv), capture=True)
     if completed.code != 0:
@@ -111,7 +113,8 @@ def fix_program(argv: Sequence[str], write: bool = False) -> Report:
     workshop = _Workshop(root, argv, contents)
     mended, trials = _proved(workshop, contents, costly)
     proved = bool(trials) and trials[-1].verdict == "faster"
-    notes = [*report.notes, *_summary(report, mended, trials, proved)]
+    whole = loop_seconds(recording) or recording.seconds
+    notes = [*report.notes, *_summary(report, whole, mended, trials, proved)]
     if proved and write:
         written = write_files(root, contents, mended.contents)
         notes.append(f"Wrote {', '.join(written)}.")
@@ -162,7 +165,10 @@ def _proved(workshop: _Workshop, contents: Contents, costly: Collection[tuple[st
     return mended, [*trials, trial] if trial else trials
 
 
-def _summary(report: Report, mended: Mended, trials: Sequence[Trial], proved: bool) -> Iterator[str]:
+def _summary(
+    report: Report, whole: float, mended: Mended, trials: Sequence[Trial], proved: bool
+) -> Iterator[str]:
+    """What was foretold from the first run, as a share of its loops: two runs on a busy machine differ in seconds."""
     if not trials:
         yield "There is no fix for what was found: the reasons are listed."
         return
@@ -170,9 +176,13 @@ def _summary(report: Report, mended: Mended, trials: Sequence[Trial], proved: bo
         yield "No change was proved to be faster with the same results, so none is offered."
         return
     rules = {finding.rule for finding, _ in mended.done}
-    predicted = sum(f.cost.seconds for f in report.findings if f.cost and f.rule in rules)
-    gained = trials[-1].before_seconds - trials[-1].after_seconds
-    yield f"Predicted to save {predicted:.2f} s of loop time; the trial saved {gained:.2f} s."
+    predicted = sum(f.cost.seconds for f in report.findings if f.cost and f.rule in rules) / whole
+    proof = trials[-1]
+    saved = (proof.before_seconds - proof.after_seconds) / proof.before_seconds
+    yield (
+        f"Predicted to save {words.percent(predicted)} of the time in loops; the trial saved {words.percent(saved)} "
+        f"({words.duration(proof.before_seconds)} to {words.duration(proof.after_seconds)})."
+    )
 
 
 def diff(old: Contents, new: Contents) -> str:

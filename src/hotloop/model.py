@@ -216,7 +216,7 @@ class Recording:
         found: list[LoopRun] = []
         for frame in stack:
             covering = [run for run in self.loops if run.place.covers(frame) and not run.stack]
-            # A loop's own header line (its iterable) is evaluated outside its steps, except in a comprehension or while.
+            # The header line of a `for` (its iterable) is evaluated outside its steps.
             covering = [r for r in covering if frame.line != r.place.line or r.kind != "for" or _one_line(r.place)]
             found += sorted(covering, key=lambda run: run.place.line, reverse=True)
         return found
@@ -344,7 +344,7 @@ def to_plain(value: Any) -> Any:
 
 def from_plain(kind: type[T], plain: Mapping[str, Any]) -> T:
     """The other way. Keys that are missing take their default; keys that are unknown are an error worth seeing."""
-    hints = _hints(kind)
+    hints = _hints(typing.cast(Any, kind))
     return kind(**{name: _revive(hints[name], item) for name, item in plain.items() if name != "type"})
 
 

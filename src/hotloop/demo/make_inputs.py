@@ -53,7 +53,7 @@ def write_images(folder, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", default=FOLDER)
-    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--count", type=int, default=80)
     args = parser.parse_args()
     os.makedirs(args.folder, exist_ok=True)
     write_graph(os.path.join(args.folder, "graph.pb"))

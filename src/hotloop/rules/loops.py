@@ -11,6 +11,9 @@ from hotloop.source.module import Call, Context, Loop, Module
 from hotloop.source.project import Project
 
 
+FAR = 2
+
+
 @dataclass(frozen=True)
 class InLoop:
     loop: Loop
@@ -46,7 +49,9 @@ def in_loop(project: Project, where: Context) -> InLoop | None:
     modules = [where.scope.module, loop.where.scope.module]
     if any(m.is_test or m.is_benchmark for m in modules) or _in_test(where) or _in_test(loop.where):
         confidence = "low"
-    return InLoop(loop, chain, heat, confidence)
+    found_here = InLoop(loop, chain, heat, confidence)
+    # A loop many calls away mostly repeats a whole job, and the job has its own loops.
+    return found_here.lowered() if len(chain) > FAR else found_here
 
 
 def _in_test(where: Context) -> bool:

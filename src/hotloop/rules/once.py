@@ -59,7 +59,7 @@ class Step:
         raise Refused("the code does not stand in the loop itself", node)
 
     def needs(self, seeds: Iterable[ast.stmt], instead: frozenset[str] = frozenset()) -> list[ast.stmt]:
-        """The seeds and the statements of the step that bind what they read, in order. `instead`: names not followed."""
+        """The seeds and the statements of the step that bind what they read, in order; not what binds `instead`."""
         statements = self.statements
         chosen = {id(seed) for seed in seeds}
         grew = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ CALLS_ONCE = {
     "apply_async",
     "experimental_run_v2",
 }  # strategy.run(f), executor.submit(f)
+WRAPS = re.compile(r"(^|_|\.)(tf_)?(function|defun|jit)$")
 CALLS_EACH = {"map", "imap", "imap_unordered", "starmap"}  # pool.map(f, xs)
 
 
@@ -118,6 +120,8 @@ class Project:
                 ("tf.data.", "tf.map_fn", "tf.while_loop", "tf.cond", "tf.function", "tf.vectorized_map")
             ):
                 self.traced_scopes.add(passed.scope)
+            elif WRAPS.search(attribute or name):
+                self.traced_scopes.add(passed.scope)  # `common.function(self._train)`: somebody's own tf.function
             elif attribute == "map" and len(call.node.args) == 1:
                 self.traced_scopes.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
             elif (isinstance(call.node.func, ast.Name) and call.node.func.id == "map") or attribute in CALLS_EACH:
@@ -277,7 +281,7 @@ class Project:
         return None
 
     def member(self, owner: Scope, attribute: str, depth: int = 0) -> Value | None:
-        """An attribute of a project class: defined in it, set on `self`, or from its bases (`keras.Model().predict`)."""
+        """An attribute of a project class: defined in it, set on `self`, or of its bases (`keras.Model().predict`)."""
         for binding in [
             *reversed(owner.bindings.get(attribute, [])),
             *reversed(owner.attributes.get(attribute, [])),
@@ -374,6 +378,12 @@ class Project:
         calls = [call for call in self.callers.get(scope, ()) if call.where.scope not in seen]
         return bool(calls) and all(self._traced_scope(call.where.scope, seen) for call in calls)
 
+    def _is_graph_loop(self, loop: Loop) -> bool:
+        """`for i in tf.range(n)` is written for a tf.function, which the decorator need not show here."""
+        iterable = loop.iterable
+        called = isinstance(iterable, ast.Call) and self.name_of(iterable.func, loop.where.scope) == "tf.range"
+        return called and loop.kind == "for"
+
     def running(self, where: Context) -> list[Running]:
         """Every way that code there runs in loops; the shortest chain of calls first."""
         found: list[Running] = []
@@ -381,7 +391,7 @@ class Project:
         queue: list[tuple[Context, tuple[Call, ...], Running]] = [(where, (), Running((), ()))]
         while queue:
             at, chain, inner = queue.pop(0)
-            if is_guarded(at):
+            if is_guarded(at) or any(self._is_graph_loop(loop) for loop in loops_of(at)):
                 continue
             around = tuple(loops_of(at))
             path = Running(inner.loops + around, inner.chains + (chain,) * len(around))

@@ -183,8 +183,8 @@ def _grown(recording: Recording, group: list[measured.Recurring]) -> Finding | N
     per_step = ops / run.steps
     return measured.finding(
         RULE, recording, whole, (building + prepared) * (run.steps - 1) / run.steps,
-        f"{words.count(round(per_step, 1))} ops were added to the graph in each of {words.plural(run.steps, 'step')} {{cost}}. "
-        "Build them once and feed what changes.",
+        f"{words.count(round(per_step, 1))} ops were added to the graph in each of "
+        f"{words.plural(run.steps, 'step')} {{cost}}. Build them once and feed what changes.",
         place,
         [Evidence("ops added", ops), Evidence("preparing again", prepared, "s"), Evidence("building", building, "s")],
     )  # fmt: skip
