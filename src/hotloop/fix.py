@@ -165,9 +165,7 @@ def _proved(workshop: _Workshop, contents: Contents, costly: Collection[tuple[st
     return mended, [*trials, trial] if trial else trials
 
 
-def _summary(
-    report: Report, whole: float, mended: Mended, trials: Sequence[Trial], proved: bool
-) -> Iterator[str]:
+def _summary(report: Report, whole: float, mended: Mended, trials: Sequence[Trial], proved: bool) -> Iterator[str]:
     """What was foretold from the first run, as a share of its loops: two runs on a busy machine differ in seconds."""
     if not trials:
         yield "There is no fix for what was found: the reasons are listed."

@@ -133,8 +133,7 @@ def _excerpt(finding: Finding, sources: Sources) -> str:
         return ""
     width = len(str(lines[-1].number))
     shown = (
-        ("<mark>%s</mark>" if line.marked else "%s") % f"{line.number:>{width}}  {_e(line.text)}"
-        for line in lines
+        ("<mark>%s</mark>" if line.marked else "%s") % f"{line.number:>{width}}  {_e(line.text)}" for line in lines
     )
     return "<pre>" + "\n".join(shown) + "</pre>"
 
@@ -187,9 +186,7 @@ def _charts(report: Report) -> list[dict[str, Any]]:
     ]
     if len(report.memory.values) > 1:
         levels = [value / 1e6 for value in report.memory.values]
-        trace = _trace(
-            report.memory.at, levels, "lines", "series", "%{y:.4~s} MB at %{x:.3~s} s<extra></extra>"
-        )
+        trace = _trace(report.memory.at, levels, "lines", "series", "%{y:.4~s} MB at %{x:.3~s} s<extra></extra>")
         axes = {"x": {"title": "seconds"}, "y": {"title": "memory (MB)", "rangemode": "tozero"}}
         charts.append({"id": "memory", "traces": [trace], **axes})
     return charts

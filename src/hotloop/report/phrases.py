@@ -129,9 +129,7 @@ def summary(report: Report) -> str:
     if report.command == "check":
         found = report.findings
         files = {finding.place.path for finding in found}
-        return (
-            f"{words.plural(len(found), 'finding')} in {words.plural(len(files), 'file')}." if found else ""
-        )
+        return f"{words.plural(len(found), 'finding')} in {words.plural(len(files), 'file')}." if found else ""
     return ""
 
 
@@ -155,9 +153,7 @@ def verdict(trial: Trial) -> str:
     if trial.verdict == "inconclusive":
         return f"Nothing is decided: {speedup(trial)} after {runs}."
     if trial.verdict == "same":
-        return (
-            f"`{trial.after}` is neither faster nor slower than `{trial.before}`: {speedup(trial)} in {runs}."
-        )
+        return f"`{trial.after}` is neither faster nor slower than `{trial.before}`: {speedup(trial)} in {runs}."
     if trial.verdict == "faster":
         times, low, high = (trial.speedup, *trial.interval)
     else:

@@ -57,9 +57,7 @@ def _print(console: Console, report: Report) -> None:
     sources = Sources(report)
     blocks: list[list[RenderableType]] = []
     if report.command == "run":
-        blocks.append(
-            [_text(f"hotloop run {phrases.program(report)}", "bold"), _text(phrases.headline(report), "dim")]
-        )
+        blocks.append([_text(f"hotloop run {phrases.program(report)}", "bold"), _text(phrases.headline(report), "dim")])
     blocks += [list(_loop(summary, report, sources, console.width)) for summary in report.loops]
     blocks += [[_symptom(symptom, 0)] for symptom in _homeless(report)]
     blocks += [list(_finding(finding, report, sources, console.width)) for finding in report.findings]
@@ -185,9 +183,7 @@ def _excerpt(place: Place, sources: Sources, width: int) -> Iterator[RenderableT
     for line in lines:
         style = "bold" if line.marked else "dim"
         row = _text("   > " if line.marked else "     ", "bold red")
-        row.append(f"{line.number:>{digits}} ", style).append("│ ", "dim").append(
-            phrases.clean(line.text), style
-        )
+        row.append(f"{line.number:>{digits}} ", style).append("│ ", "dim").append(phrases.clean(line.text), style)
         row.truncate(width, overflow="ellipsis")
         yield row
 

@@ -10,7 +10,6 @@ from hotloop.source.heat import Heat, hottest
 from hotloop.source.module import Call, Context, Loop, Module
 from hotloop.source.project import Project
 
-
 FAR = 2
 
 

@@ -3,8 +3,7 @@
 **Why**
 
 Eager TensorFlow sends every op from Python, one by one: forward, backward and each variable that the optimizer
-updates. For small and middle-sized models that dispatch is most of the step. Compiled into one `tf.function`, a small
-convolutional network trained 13 times as fast.
+updates. For small and middle-sized models that dispatch is most of the step; compiled into one `tf.function` it is gone.
 
 **Instead**
 
@@ -97,8 +96,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         seconds = max(0.0, spent - kernels - at.count * CALL - per_step * TRACE)
         yield measured.finding(
             RULE, recording, at, seconds,
-            f"A training step ran eagerly {at.often} {{cost}}: {words.count(round(per_step))} ops a step, each sent from "
-            "Python. Put the step into a `@tf.function`.",
+            f"A training step ran eagerly {at.often} {{cost}}: {words.count(round(per_step))} ops a step, each sent "
+            "from Python. Put the step into a `@tf.function`.",
             evidence=[Evidence("eager ops per step", round(per_step)), Evidence("in kernels", kernels, "s")],
         )  # fmt: skip
 

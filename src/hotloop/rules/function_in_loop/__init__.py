@@ -3,8 +3,7 @@
 **Why**
 
 A `tf.function` remembers its traces in itself. A new one, even of the same Python function, remembers nothing: the
-step traces the Python code, builds and optimises a graph and runs it once. That was 25 times slower than reusing one
-function in a small measurement, and slower than never compiling at all.
+step traces the Python code, builds and optimises a graph and runs it once. That is slower than never compiling at all.
 
 **Instead**
 
@@ -23,7 +22,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Event, Evidence, Finding, Fix, Place, Recording, Refusal
+from hotloop.model import Event, Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.module import Call, Context, Scope, place_of

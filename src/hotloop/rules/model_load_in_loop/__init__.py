@@ -2,9 +2,8 @@
 
 **Why**
 
-Reading a model means parsing its file, building every layer or node again and preparing what was built on its first
-call. For a frozen graph the import is about a fifth of the cost of labelling one image and the preparation that it
-forces makes up most of the rest; for a Keras file every load builds every layer. None of it depends on the step.
+Reading a model means parsing its file, building every layer or node again, and preparing what was built on its first
+call. None of it depends on the step.
 
 **Instead**
 

@@ -4,7 +4,6 @@
 
 `predict()` is made for data sets. Each call builds a data pipeline, an iterator and a set of callbacks, runs one batch
 through it and takes it all down again: tens of milliseconds whatever the model, where the computation may need one.
-On a small model a call of one row took 93 times as long as `predict_on_batch`.
 
 **Instead**
 

@@ -4,8 +4,7 @@
 
 TensorFlow compiles Python values into the graph: 0.1 and 0.099 are two functions. A learning rate that decays, a step
 counter or a loss turned into a float is traced anew at each new value. Every trace is kept, so memory grows, and so
-does the time to look for the right one: 2,000 values took 43 s, from 10 ms a call at first to 29 ms at the end.
-`reduce_retracing=True` does not help with numbers.
+does the time to look for the right one. `reduce_retracing=True` does not help with numbers.
 
 **Instead**
 

@@ -3,14 +3,14 @@
 **Why**
 
 A session is not a cheap handle. Making one starts an executor, and its first run prepares the whole graph again:
-placement, optimisation, kernels. On a fixed graph that first run costs about as much as ten later ones, so a loop
-that opens a session per step pays the preparation every time and the computation almost never.
+placement, optimisation, kernels. A loop that opens a session per step pays that preparation every time; the
+computation itself is the small part.
 
 **Instead**
 
 Open one session before the loop (`with tf.Session(graph=graph) as sess:` around it) and call `sess.run` inside. Where
-the session is made in a function that a loop calls, make it once and keep it. `hotloop.Predictor`-style reuse is the
-whole cure: closing sessions sooner only saves memory, not time.
+the session is made in a function that a loop calls, make it once and keep it. Closing sessions sooner is no cure: it
+saves memory, not time.
 
 **Not when**
 
