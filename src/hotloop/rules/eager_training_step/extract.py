@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Fix
 from hotloop.rules.eager_training_step import UPDATES
+from hotloop.rules.eager_training_step.live import carried, read_later
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
     changed_names,
@@ -45,7 +46,7 @@ class Block:
 def extract(node: ast.With | ast.AsyncWith, where: Context, project: Project) -> Fix:
     scope = where.scope
     around = statements_around(scope.module, node)
-    block = _block(node, around, scope, project)
+    block = _block(node, around, where, project)
     anchor, parameters = _destination(block, where, project)
     for name in parameters:
         _refuse_parameter(name, where, project)
@@ -84,7 +85,7 @@ def _rewrite(
 # -- which statements --------------------------------------------------------------------------------------------------
 
 
-def _block(node: ast.With | ast.AsyncWith, around: list[ast.stmt], scope: Scope, project: Project) -> Block:
+def _block(node: ast.With | ast.AsyncWith, around: list[ast.stmt], where: Context, project: Project) -> Block:
     """From the tape to the last update; what follows stays outside where it must run in Python."""
     start = around.index(node)
     tapes = {n for item in node.items for n in names_in([item]).binds}
@@ -96,8 +97,8 @@ def _block(node: ast.With | ast.AsyncWith, around: list[ast.stmt], scope: Scope,
         statements = around[start : end + 1]
         try:
             _refuse_leaving(statements)
-            refuse_python(statements, scope, NAME, project)
-            return _measured(statements, scope, tapes)
+            refuse_python(statements, where.scope, NAME, project)
+            return _measured(statements, where, tapes)
         except Refused:
             if end == least:
                 raise
@@ -139,23 +140,26 @@ def _refuse_leaving(statements: list[ast.stmt]) -> None:
             stack += [(child, inner or isinstance(node, LOOPS)) for child in ast.iter_child_nodes(node)]
 
 
-def _measured(statements: list[ast.stmt], scope: Scope, tapes: set[str]) -> Block:
+def _measured(statements: list[ast.stmt], where: Context, tapes: set[str]) -> Block:
+    scope = where.scope
+    outermost = [loop.node for loop in loops_of(where)][-1]
+    later = read_later(statements, scope.node, outermost)  # type: ignore[arg-type]
     inside = names_in(statements)
-    outside = _names_outside(statements, scope)
+    outside = _bound_outside(statements, scope)
     needed: dict[str, None] = {}
     bound: set[str] = set()
     for statement in _flat(statements):
         names = names_in([statement] if not isinstance(statement, ast.With) else statement.items)
         simple = not isinstance(statement, BRANCHES)
         # In a compound statement, a name that only the block itself binds is bound there before it is read.
-        reads = [n for n in names.reads if n not in bound and (simple or n in outside.binds)]
+        reads = [n for n in names.reads if n not in bound and (simple or n in outside)]
         needed.update(dict.fromkeys(reads))
         bound |= set(names.binds) if simple else set()
-    carried = {name for name in needed if name in inside.binds}
-    returned = [name for name in inside.binds if name in outside.reads or name in carried]
+    again = carried((n for n in needed if n in inside.binds), statements, scope.node, outermost)  # type: ignore[arg-type]
+    returned = [name for name in inside.binds if name in later or name in again]
     for name in returned:
         if name in tapes:
-            raise Refused(f"the tape `{name}` is used after the update", outside.reads.get(name))
+            raise Refused(f"the tape `{name}` is used after the update", later.get(name))
     shared = [n for n in inside.binds if n in scope.outer_names]
     if shared:
         raise Refused(f"`{shared[0]}` is a global variable that the step sets", inside.binds[shared[0]])
@@ -170,28 +174,14 @@ def _flat(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _flat(statement.body)
 
 
-def _names_outside(statements: list[ast.stmt], scope: Scope) -> _Outside:
-    """Names that the scope reads and binds anywhere but in these statements."""
-    skipped = {id(node) for statement in statements for node in ast.walk(statement)}
-    found = _Outside({}, set())
-    for node in ast.walk(scope.node):
-        if isinstance(node, ast.Name) and id(node) not in skipped:
-            if isinstance(node.ctx, ast.Load):
-                found.reads.setdefault(node.id, node)
-            else:
-                found.binds.add(node.id)
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and id(node) not in skipped:
-            found.reads.setdefault(node.target.id, node.target)
-        elif isinstance(node, ast.FunctionDef | ast.ClassDef) and id(node) not in skipped:
-            found.binds.add(node.name)
-    found.binds.update(name for name, bound in scope.bindings.items() if any(b.kind == "parameter" for b in bound))
-    return found
-
-
-@dataclass(frozen=True)
-class _Outside:
-    reads: dict[str, ast.AST]
-    binds: set[str]
+def _bound_outside(statements: list[ast.stmt], scope: Scope) -> set[str]:
+    """Names that the scope binds anywhere but in these statements."""
+    first, last = statements[0].lineno, statements[-1].end_lineno or 0
+    return {
+        name
+        for name, bindings in scope.bindings.items()
+        if any(b.kind == "parameter" or not first <= getattr(b.node, "lineno", 0) <= last for b in bindings)
+    }
 
 
 # -- where to, and with what -------------------------------------------------------------------------------------------
@@ -204,9 +194,9 @@ def _destination(block: Block, where: Context, project: Project) -> tuple[ast.st
     if not loops or any(not isinstance(loop.node, LOOPS) for loop in loops):
         raise Refused("the loop is written in a way that cannot be rewritten")
     handed = {name for name in block.needed if name in changed_names(loops[0])}
-    left = loops[0]
+    left, fixed = loops[0], set(block.needed) - handed
     for outer in loops[1:]:
-        if left.node not in getattr(outer.node, "body", []) or _own_changes(outer, left) & set(block.needed):
+        if left.node not in getattr(outer.node, "body", []) or _own_changes(outer, left) & fixed:
             break
         left = outer
     anchor: ast.stmt = left.node  # type: ignore[assignment]

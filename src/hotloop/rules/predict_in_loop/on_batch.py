@@ -68,15 +68,22 @@ def _refuse_data(data: ast.expr | None, call: Call, project: Project) -> None:
         candidates += [b.value for b in bindings if b.value is not None and b.kind in ("assign", "walrus")]
     for value in candidates:
         shown = f"`{ast.unparse(data)}`"
-        if isinstance(value, ast.List | ast.ListComp | ast.Tuple):
+        if _is_rows(value):
             raise Refused(f"{shown} is a Python list: `predict_on_batch` needs an array, such as `np.array(...)`", data)
-        if isinstance(value, ast.Dict | ast.GeneratorExp):
-            raise Refused(f"{shown} is no array, and `predict_on_batch` needs one", data)
+        if isinstance(value, ast.GeneratorExp):
+            raise Refused(f"{shown} is a generator, and `predict_on_batch` needs an array", data)
         if project.name_of(value, scope).startswith("tf.data."):
             raise Refused(f"{shown} is a data set: call `predict` once on all of it, outside the loop", data)
         maker = project.resolve(value.func, scope) if isinstance(value, ast.Call) else None
         if maker is not None and maker.scope is not None and maker.scope.yields:
             raise Refused(f"{shown} is a generator, and `predict_on_batch` needs an array", data)
+
+
+def _is_rows(value: ast.expr) -> bool:
+    """A list that holds rows or numbers; one of several arrays (`[image, mask]`) is a model's several inputs."""
+    if isinstance(value, ast.List | ast.Tuple):
+        return len(value.elts) == 1 or any(isinstance(part, ast.Constant | ast.List) for part in value.elts)
+    return isinstance(value, ast.ListComp)
 
 
 def _alone(kept: cst.Arg, last: cst.Arg) -> cst.Arg:

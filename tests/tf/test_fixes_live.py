@@ -1,0 +1,79 @@
+"""Mended programs really run, and print the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hotloop.fix import mend
+from hotloop.rules import find_rule
+
+HEAD = """
+import tensorflow as tf
+
+tf.keras.utils.set_random_seed(1)
+net = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(8), tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.Adam(0.01)
+x = tf.random.stateless_normal([64, 4], seed=(1, 2))
+data = tf.data.Dataset.from_tensor_slices(x).batch(8)
+"""
+
+PROGRAMS = {
+    "a step in a function that runs once per epoch": (
+        "eager-training-step",
+        """
+def run_epoch(model, batches):
+    state = tf.zeros([1])
+    for x in batches:
+        x = x / 2.0
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+            state = state * 0.9 + loss
+        grads = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(grads, model.trainable_variables))
+    return loss, state
+
+for epoch in range(10):
+    loss, state = run_epoch(net, data)
+print(f"{float(loss):.5f} {float(state[0]):.5f}")
+""",
+    ),
+    "a counter among floats, and a function in a comprehension": (
+        "python-number-argument, function-in-loop",
+        """
+@tf.function
+def scale(x, i):
+    return x * i + tf.cast(i, tf.float32)
+
+total = 0.0
+for i in range(20):
+    total += float(tf.reduce_sum(scale(x, i)))
+outs = [tf.function(lambda v: v * 2)(x) for _ in range(20)]
+print(f"{total:.3f} {float(outs[-1][0][0]):.5f}")
+""",
+    ),
+}
+
+
+def answer(source: bytes, folder: Path) -> str:
+    (folder / "program.py").write_bytes(source)
+    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "2"}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("title", PROGRAMS, ids=list(PROGRAMS))
+def test_a_mended_program_prints_the_same(title: str, tmp_path: Path) -> None:
+    names, body = PROGRAMS[title]
+    before = (HEAD + body).encode()
+    result = mend({"program.py": before}, [find_rule(name) for name in names.split(", ")])
+    assert {finding.rule for finding, _ in result.done} == set(names.split(", "))
+    assert result.refusals == []
+    assert answer(result.contents["program.py"], tmp_path) == answer(before, tmp_path)
