@@ -164,7 +164,7 @@ class Sample:
     seconds: float
     count: int = 1
     ops: float = 0.0  # eager ops dispatched meanwhile
-    op_seconds: float = 0.0  # of `seconds`, those inside the C++ call that runs an eager op
+    op_seconds: float = 0.0  # of `seconds`, those that kernels of eager ops computed: an estimate
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,18 @@ from hotloop.record.log import Log
 from hotloop.record.probes.watch import FAILED, Depth, disguise, part, watch, watch_outermost
 
 TIMED = 16  # every 16th call is timed and stands for the others: counting costs 2%, timing all 6%
-UNTIMED = TIMED - 1
+SLOW = 1e-4  # seconds a call on average: from there timing every call costs nothing, and misses nothing
+WINDOW = 64  # timed calls, of which the quick ones show what a call costs that computes next to nothing
 
 _applying = Depth()
 
 
 class OpCounter:
-    """Eager operations so far, and the seconds inside the C++ call that ran them."""
+    """Eager operations so far, and an estimate of the seconds that their kernels computed.
+
+    A call of the C++ side is dispatch and kernel. Most ops of most steps are small, so the lower quartile of the
+    calls' times is what dispatch costs on this machine; what a call takes beyond that is its kernel.
+    """
 
     def __init__(self) -> None:
         self.read: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
@@ -25,19 +30,27 @@ class OpCounter:
     def install(self, log: Log) -> None:
         pywrap = part("tensorflow.python.pywrap_tfe")
         execute = part("tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute")
-        count, seconds = 0, 0.0
+        count, seconds, dispatch = 0, 0.0, 0.0
+        every = 1  # a power of two
+        window: list[float] = []
 
         @functools.wraps(execute)
         def counted(*args: Any) -> Any:
-            nonlocal count, seconds
+            nonlocal count, seconds, dispatch, every
             count += 1
-            if count & UNTIMED:
+            if count & (every - 1):
                 return execute(*args)
             started = perf_counter()
             try:
                 return execute(*args)
             finally:
-                seconds += (perf_counter() - started) * TIMED
+                taken = perf_counter() - started
+                window.append(taken)
+                if len(window) == WINDOW:
+                    dispatch = sorted(window)[WINDOW // 4]
+                    every = 1 if sum(window) > WINDOW * SLOW else TIMED
+                    window.clear()
+                seconds += max(0.0, taken - 2.0 * dispatch) * every
 
         disguise(counted, execute, str(pywrap.__file__))
         pywrap.TFE_Py_FastPathExecute = counted

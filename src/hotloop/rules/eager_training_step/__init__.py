@@ -36,7 +36,7 @@ RULE = Rule(__name__)
 
 OUTSIDE = {"input", "trace"}  # phases that compiling the step does not shorten
 MANY_OPS = 30  # a step: below, a compiled call costs as much as it saves
-DISPATCH = 5e-6  # seconds of C++ per eager op that are no kernel
+WORTH = 0.1
 CALL = 3e-4  # seconds of one compiled call
 TRACE = 2e-3  # seconds per eager op of the step to trace and prepare it, once
 UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
@@ -92,8 +92,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         per_step = ops / at.count
         if per_step < MANY_OPS:
             continue
-        kernels = max(0.0, sum(s.op_seconds for s in inside) - ops * DISPATCH)
+        kernels = sum(s.op_seconds for s in inside)
         seconds = max(0.0, spent - kernels - at.count * CALL - per_step * TRACE)
+        if seconds < WORTH * at.loop.seconds:  # the ops are large: compiling would gain next to nothing
+            continue
         yield measured.finding(
             RULE, recording, at, seconds,
             f"A training step ran eagerly {at.often} {{cost}}: {words.count(round(per_step))} ops a step, each sent "
