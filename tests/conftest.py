@@ -1,0 +1,1 @@
+"""Stands here so that pytest puts this folder on the import path, for tests/tf too."""
