@@ -39,8 +39,9 @@ rule: $(STAMP) ## NAME=some-ailment: a new rule folder, whose questions fail unt
 rerecord: $(STAMP) ## [NAME=some-ailment]: record every rule's specimens again (needs TensorFlow, takes minutes)
 	$(PY) tools/rerecord.py $(NAME)
 
-bench: $(STAMP) ## measure what recording costs, into bench/results/
+bench: $(STAMP) ## measure what recording costs and what the fixes gain, into bench/results/
 	$(PY) bench/overhead.py
+	$(PY) bench/specimens.py
 
 $(STAMP): pyproject.toml constraints.txt
 	@for python in python3.11 python3; do \

@@ -9,6 +9,7 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -20,36 +21,48 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = {"eager_ops": 1.10, "keras_fit": 1.03}  # the most that recording may cost
 
 
-def loop_seconds(stderr: bytes) -> float:
-    found = re.search(rb"^loop-seconds: ([0-9.]+)$", stderr, re.MULTILINE)
+def chunks(stderr: bytes) -> list[float]:
+    """Seconds of the loop's equal parts, as the program printed them."""
+    found = re.search(rb"^chunk-seconds: ([0-9. ]+)$", stderr, re.MULTILINE)
     if found is None:
         raise SystemExit(f"the program did not print its loop's seconds:\n{stderr.decode()[-2000:]}")
-    return float(found[1])
+    return [float(seconds) for seconds in found[1].split()]
 
 
-def plain(program: Path) -> float:
-    run = subprocess.run([sys.executable, str(program)], capture_output=True, check=True)
-    return loop_seconds(run.stderr)
+def plain(program: Path) -> list[float]:
+    return chunks(subprocess.run([sys.executable, str(program)], capture_output=True, check=True).stderr)
 
 
-def recorded(program: Path) -> float:
-    _, completed = record([str(program)], capture=True)
-    return loop_seconds(completed.stderr)
+def recorded(program: Path) -> list[float]:
+    return chunks(record([str(program)], capture=True)[1].stderr)
 
 
 def measure(program: Path, pairs: int) -> dict[str, Any]:
-    without: list[float] = []
-    with_it: list[float] = []
+    """The whole loop, and its undisturbed part: on a shared machine neighbours decide the first."""
+    without: list[list[float]] = []
+    with_it: list[list[float]] = []
     for number in range(pairs):
         for side in (0, 1) if number % 2 == 0 else (1, 0):
             (without, with_it)[side].append((plain, recorded)[side](program))
-        print(f"{program.stem}: {without[-1]:.3f} s plain, {with_it[-1]:.3f} s recorded", flush=True)
-    ratio, low, high = bootstrap_ratio(with_it, without)
+        print(f"{program.stem}: {sum(without[-1]):.3f} s plain, {sum(with_it[-1]):.3f} s recorded", flush=True)
+    return {"loop": compared(without, with_it, sum), "undisturbed": compared(without, with_it, lower_quartile)}
+
+
+def lower_quartile(seconds: list[float]) -> float:
+    return sorted(seconds)[len(seconds) // 4]
+
+
+def compared(
+    without: list[list[float]], with_it: list[list[float]], of: Callable[[list[float]], float]
+) -> dict[str, Any]:
+    before, after = [of(run) for run in without], [of(run) for run in with_it]
+    ratio, low, high = bootstrap_ratio(after, before)
+    rounded = [[round(seconds, 6) for seconds in side] for side in (before, after)]
     return {
         "ratio": round(ratio, 4),
         "interval": [round(low, 4), round(high, 4)],
-        "plain": without,
-        "recorded": with_it,
+        "plain": rounded[0],
+        "recorded": rounded[1],
     }
 
 
@@ -86,7 +99,8 @@ def main() -> None:
         json.dumps({**surroundings(), "pairs": arguments.pairs, "results": results}, indent=2) + "\n"
     )
     for name, result in results.items():
-        print(f"{name}: {result['ratio']:.3f} {result['interval']} (limit {result['limit']})")
+        for part in ("loop", "undisturbed"):
+            print(f"{name}, {part}: {result[part]['ratio']:.3f} {result[part]['interval']} (limit {result['limit']})")
 
 
 if __name__ == "__main__":

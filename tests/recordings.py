@@ -44,9 +44,7 @@ def loop(
 
 def sample(phase: str, seconds: float, *lines: int, path: str = PROGRAM) -> Sample:
     """Seconds in one phase, under the user's frames on `lines`, innermost first."""
-    return Sample(
-        phase, tuple(Place(path, line) for line in lines), seconds, count=max(1, int(seconds * 100))
-    )
+    return Sample(phase, tuple(Place(path, line) for line in lines), seconds, count=max(1, int(seconds * 100)))
 
 
 def memory(seconds: float, level: Callable[[float], float]) -> Series:

@@ -112,7 +112,8 @@ def test_check_never_loads_numpy_or_tensorflow(rule: Rule, tmp_path: Path) -> No
     write(specimen(rule, "slow"), tmp_path)
     loaded = loaded_by("check", "--format", "json", program(rule, "slow"), cwd=tmp_path)
     assert "hotloop.check" in loaded
-    assert not loaded & HEAVY
+    # LibCST is loaded where there is something to mend: the finding says what its fix would be.
+    assert not loaded & (HEAVY - {"libcst"})
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)

@@ -91,9 +91,7 @@ def test_phases_add_up_to_the_loop_and_follow_the_samples_inside_it() -> None:
 def test_waiting_on_the_header_line_counts_but_making_the_iterable_does_not() -> None:
     waiting = diagnose(recording([MAIN], [sample("compute", 1.0, 15), sample("input", 3.0, 10)]), []).loops[0]
     assert waiting.phases == pytest.approx({"input": 3.0, "compute": 1.0})
-    loading = diagnose(recording([MAIN], [sample("compute", 4.0, 15), sample("python", 9.0, 10)]), []).loops[
-        0
-    ]
+    loading = diagnose(recording([MAIN], [sample("compute", 4.0, 15), sample("python", 9.0, 10)]), []).loops[0]
     assert loading.phases == pytest.approx({"compute": 4.0})
 
 
@@ -131,7 +129,7 @@ def test_one_keras_call_of_one_batch_per_step_is_not_shown_twice() -> None:
 
 def test_what_source_and_run_say_of_one_line_becomes_one_finding() -> None:
     (finding,) = diagnosed(found(13, seconds=4.0), static=(found(12, end_line=14, fix=FIX),)).findings
-    assert (finding.basis, finding.confidence, finding.place.line) == ("both", "high", 13)
+    assert (finding.basis, finding.confidence, finding.place.line) == ("both", "high", 12)
     assert finding.cost == Cost(4.0, 0.4)
     assert finding.fix == FIX
 
@@ -153,10 +151,11 @@ def test_findings_of_another_rule_file_or_loop_stay_apart() -> None:
         assert (finding.basis, finding.place.line) == ("measured", 13)
 
 
-def test_a_fix_that_serves_two_findings_is_offered_at_the_costlier() -> None:
+def test_two_measured_lines_of_one_ailment_become_one_finding_that_costs_as_much_as_both() -> None:
     static = (found(12, end_line=15, fix=FIX),)
-    findings = diagnosed(found(13, seconds=1.0), found(14, seconds=3.0), static=static).findings
-    assert [(f.place.line, f.basis, f.fix) for f in findings] == [(14, "both", FIX), (13, "both", None)]
+    (finding,) = diagnosed(found(13, seconds=1.0), found(14, seconds=3.0), static=static).findings
+    assert (finding.place.line, finding.basis, finding.fix) == (12, "both", FIX)
+    assert finding.cost == Cost(4.0, 0.4)
 
 
 def test_causes_are_ranked_by_cost_and_none_costs_more_than_the_run() -> None:
@@ -257,9 +256,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_run_keeps_its_recording_and_returns_the_programs_own_code(elsewhere: Path) -> None:
-    (elsewhere / "count.py").write_text(
-        "total = 0\nfor i in range(300):\n    total += i\nraise SystemExit(7)\n"
-    )
+    (elsewhere / "count.py").write_text("total = 0\nfor i in range(300):\n    total += i\nraise SystemExit(7)\n")
     report, code = run_and_diagnose(["count.py"], keep=elsewhere / "kept" / "r.json")
     assert code == 7
     assert Recording.load(elsewhere / "kept" / "r.json").loops[0].steps == 300

@@ -35,9 +35,10 @@ def test_every_link_between_our_pages_leads_somewhere() -> None:
     assert [f"{page.name}: {link}" for page, link in ours if not (page.parent / link).exists()] == []
 
 
-def test_a_readme_without_a_place_for_the_table_is_an_error() -> None:
+def test_a_page_without_a_place_for_what_is_generated_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# hotloop\n")
     with pytest.raises(HotloopError, match="no <!-- rules -->"):
-        gendocs.with_table("# hotloop\n")
+        gendocs.filled(tmp_path / "README.md", "rules", "")
 
 
 def test_a_scaffolded_rule_is_asked_every_question_and_fails_until_it_is_filled_in(tmp_path: Path) -> None:

@@ -57,13 +57,9 @@ FINDING = Finding(
     fix=Fix("make `step` once, before the loop", (), "verify"),
 )
 SYMPTOMS = (
-    Symptom(
-        "degrading", RUN.place, 0.2, "seconds/1000 steps", "step time grows from 100 ms to 300 ms", (0.1, 0.3)
-    ),
+    Symptom("degrading", RUN.place, 0.2, "seconds/1000 steps", "step time grows from 100 ms to 300 ms", (0.1, 0.3)),
 )
-TRIAL = Trial(
-    "before", "after", "faster", True, 10.9, (9.8, 12.1), 41.2, 3.78, 5, ("2 numbers were not compared",)
-)
+TRIAL = Trial("before", "after", "faster", True, 10.9, (9.8, 12.1), 41.2, 3.78, 5, ("2 numbers were not compared",))
 MEMORY = Series("rss", "bytes", (0.0, 1.0, 2.0), (3e8, 4e8, math.nan))
 
 
@@ -134,9 +130,7 @@ not shown.
 def test_no_line_is_wider_than_the_terminal(report: Report, width: int) -> None:
     long = replace(FINDING, place=Place("a/very/long/" * 9 + "path.py", 1), message="word " * 60 + "x" * 300)
     source = Path(str(report.meta["root"])) / "train.py"
-    source.write_text(
-        SOURCE.replace("(model)", "(" + "model" * 40 + ")").replace("batches:", "b" * 200 + ":")
-    )
+    source.write_text(SOURCE.replace("(model)", "(" + "model" * 40 + ")").replace("batches:", "b" * 200 + ":"))
     text = render(replace(report, findings=(FINDING, long), trials=(TRIAL,)), "terminal")
     assert "   > 6 │ " in text
     assert max(len(line) for line in text.splitlines()) <= width
@@ -209,9 +203,7 @@ def test_a_trial_shows_both_times_the_interval_and_the_verdict() -> None:
         ("same", 1.01, (0.99, 1.03), "neither faster nor slower"),
     ],
 )
-def test_each_verdict_is_a_sentence(
-    verdict: Verdict, speedup: float, interval: tuple[float, float], said: str
-) -> None:
+def test_each_verdict_is_a_sentence(verdict: Verdict, speedup: float, interval: tuple[float, float], said: str) -> None:
     trial = replace(TRIAL, verdict=verdict, speedup=speedup, interval=interval)
     assert said in " ".join(render(Report("compare", trials=(trial,)), "terminal").split())
 
@@ -234,9 +226,7 @@ def test_refusals_say_where_and_why() -> None:
     assert "no fix the graph changes in the loop" in render(Report("check", (finding,)), "terminal")
 
 
-@pytest.mark.parametrize(
-    "content", [None, b"\xff\xfe\x00", b"one line\n"], ids=["gone", "binary", "shorter now"]
-)
+@pytest.mark.parametrize("content", [None, b"\xff\xfe\x00", b"one line\n"], ids=["gone", "binary", "shorter now"])
 def test_a_file_that_changed_or_went_has_no_excerpt(report: Report, content: bytes | None) -> None:
     path = Path(str(report.meta["root"])) / "train.py"
     path.write_bytes(content) if content is not None else path.unlink()
@@ -289,9 +279,7 @@ def test_every_field_of_the_report_is_documented() -> None:
         Trial,
         Problem,
     )
-    missing = [
-        f"{noun.__name__}.{f.name}" for noun in nouns for f in fields(noun) if f"`{f.name}`" not in page
-    ]
+    missing = [f"{noun.__name__}.{f.name}" for noun in nouns for f in fields(noun) if f"`{f.name}`" not in page]
     assert missing == []
     assert f"version {Report('run').version}" in page
 

@@ -100,9 +100,7 @@ def test_the_ratio_of_paired_runs_comes_with_an_interval_that_holds_it() -> None
     for pairs in (3, 5, 12):
         after = noisy(lambda x: 1.0, spread=0.3, n=pairs)
         # A machine that is slow for both of a pair cancels out.
-        before = [
-            a * 2 * math.exp(g) for a, g in zip(after, (0.01 * (-1) ** i for i in range(pairs)), strict=True)
-        ]
+        before = [a * 2 * math.exp(g) for a, g in zip(after, (0.01 * (-1) ** i for i in range(pairs)), strict=True)]
         ratio, low, high = series.bootstrap_ratio(before, after)
         assert 1.9 < low <= ratio <= high < 2.1
         assert ratio == pytest.approx(2, rel=0.02)

@@ -6,14 +6,18 @@ import time
 import tensorflow as tf
 
 STEPS = 20_000
+CHUNKS = 40
 
 x = tf.constant(1.0)
 total = tf.constant(0.0)
 for _ in range(200):  # warm
     total = tf.add(total, x)
 
-started, worked = time.perf_counter(), time.process_time()
-for _ in range(STEPS):
-    total = tf.add(total, x)
-sys.stderr.write(f"loop-seconds: {time.perf_counter() - started:.6f} cpu-seconds: {time.process_time() - worked:.6f}\n")
+chunks = []
+for _ in range(CHUNKS):
+    started = time.perf_counter()
+    for _ in range(STEPS // CHUNKS):
+        total = tf.add(total, x)
+    chunks.append(time.perf_counter() - started)
+sys.stderr.write(f"chunk-seconds: {' '.join(f'{seconds:.6f}' for seconds in chunks)}\n")
 print(float(total))

@@ -175,15 +175,24 @@ def _priced(finding: Finding, seconds: float) -> Finding:
 def merge(measured: Sequence[Finding], static: Sequence[Finding]) -> list[Finding]:
     """Measured findings, each joined with the static finding of the same ailment: by line, else by loop."""
     merged: list[Finding] = []
-    fixed: set[int] = set()  # a fix is offered once, at the costliest of the findings it serves
+    partners: dict[int, Finding] = {}
     for finding in sorted(measured, key=_rank):
         index = _partner(finding, static)
         if index is None:
             merged.append(finding)
-            continue
-        merged.append(_joined(finding, static[index], with_fix=index not in fixed))
-        fixed.add(index)
-    return merged
+        elif index in partners:
+            partners[index] = _together(partners[index], finding)
+        else:
+            partners[index] = _joined(finding, static[index])
+    return [*merged, *partners.values()]
+
+
+def _together(main: Finding, other: Finding) -> Finding:
+    """Two measured lines of one ailment: the costlier speaks, both are priced."""
+    if main.cost is None or other.cost is None:
+        return main
+    cost = Cost(main.cost.seconds + other.cost.seconds, main.cost.share + other.cost.share, main.cost.bytes_per_step)
+    return replace(main, cost=cost)
 
 
 def _partner(finding: Finding, static: Sequence[Finding]) -> int | None:
@@ -195,7 +204,7 @@ def _partner(finding: Finding, static: Sequence[Finding]) -> int | None:
     return min(both or by_line or by_loop, key=lambda i: abs(static[i].place.line - finding.place.line), default=None)
 
 
-def _joined(measured: Finding, static: Finding, with_fix: bool) -> Finding:
+def _joined(measured: Finding, static: Finding) -> Finding:
     return replace(
         measured,
         basis="both",
@@ -203,7 +212,7 @@ def _joined(measured: Finding, static: Finding, with_fix: bool) -> Finding:
         place=static.place,  # the whole of the ailment, where the measured line is one of its lines
         loop=measured.loop or static.loop,
         chain=measured.chain or static.chain,
-        fix=measured.fix or (static.fix if with_fix else None),
+        fix=measured.fix or static.fix,
     )
 
 

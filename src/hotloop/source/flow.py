@@ -93,6 +93,8 @@ def _changes(expr: ast.expr, scope: Scope, loop: Loop, project: Project, depth: 
         return False
     if isinstance(expr, ast.Name):
         return _name_changes(expr.id, scope, loop, project, depth)
+    if isinstance(expr, ast.Attribute):
+        return _attribute_changes(expr, scope, loop, project, depth)
     if isinstance(expr, ast.BinOp):
         sides = (expr.left, expr.right)
         if any(_is_array(side, scope, project, depth) for side in sides):
@@ -138,6 +140,22 @@ def _renewed(name: str, inside: list[Binding]) -> bool:
         for b in inside
         if b.kind != "augment"
     )
+
+
+def _attribute_changes(expr: ast.Attribute, scope: Scope, loop: Loop, project: Project, depth: int) -> bool:
+    """`self.tau`, where the loop, or a method that it calls, makes `self.tau` of its own old value."""
+    owner = scope.parent
+    if not (scope.is_method and owner and isinstance(expr.value, ast.Name) and expr.value.id == scope.parameters[0]):
+        return False
+    for binding in owner.attributes.get(expr.attr, []):
+        if binding.value is None or _is_array(binding.value, binding.where.scope, project, depth):
+            continue
+        here = [binding.where, *[call.where for call in project.callers.get(binding.where.scope, ())]]
+        if any(where.scope is scope and in_loop(where, loop) for where in here):
+            old = [n for n in ast.walk(binding.value) if isinstance(n, ast.Attribute) and n.attr == expr.attr]
+            if binding.kind == "augment" or old:
+                return True
+    return False
 
 
 def _counts(name: str, loop: Loop, project: Project) -> bool:

@@ -53,9 +53,8 @@ def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> f
     if depth > 6:
         return None
     if isinstance(expr, ast.Name):
-        values = [b.value for b in project.bindings(expr.id, scope) if b.kind == "assign"]
-        lengths = [_length(v, scope, project, depth + 1) for v in values if v is not None]
-        return lengths[0] if len(lengths) == 1 and _never_grown(expr.id, scope) else None
+        found = project.literal(expr.id, scope)
+        return _length(*found, project, depth + 1) if found and _never_grown(expr.id, found[1]) else None
     if isinstance(expr, ast.Call):
         return _call_length(expr, scope, project, depth)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):

@@ -181,6 +181,18 @@ class Project:
             seeker = seeker.parent
         return []
 
+    def literal(self, name: str, scope: Scope) -> tuple[ast.expr, Scope] | None:
+        """The one expression that a name is assigned, and where, through imports of the project's own modules."""
+        found = [b for b in self.bindings(name, scope) if b.kind in ("assign", "import")]
+        if len(found) != 1:
+            return None
+        binding = found[0]
+        if binding.kind == "assign":
+            return (binding.value, binding.where.scope) if binding.value is not None else None
+        base, _, last = binding.imported.rpartition(".")
+        home = self._find_module(base or ".", scope.module) if base or binding.imported.startswith(".") else None
+        return self.literal(last, home.scope) if home and home is not scope.module else None
+
     def _resolve_name(self, expr: ast.Name, scope: Scope, depth: int) -> Value | None:
         found = self.bindings(expr.id, scope)
         if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 import sys
 from collections.abc import Sequence
@@ -113,7 +114,7 @@ class Rewriter:
         for scope in scopes:
             taken |= set(scope.bindings)
         number, name = 1, wanted
-        while name in taken or name in dir(__builtins__):
+        while name in taken or name in dir(builtins):
             number += 1
             name = f"{wanted}_{number}"
         return name

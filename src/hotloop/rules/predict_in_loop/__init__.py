@@ -29,6 +29,7 @@ from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import is_model
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
+from hotloop.source.heat import number
 from hotloop.source.module import Call, Scope
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLo
     scope = call.where.scope
     if _one_row(data, scope, found, project):
         return found
+    if _is_wide(data, scope, project):
+        return None
     if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
         return found.lowered()
     return None
@@ -127,6 +130,19 @@ def _adds_axis(index: ast.expr) -> bool:
     if isinstance(first, ast.Constant):
         return first.value is None
     return ast.unparse(first).endswith("newaxis")
+
+
+def _is_wide(data: ast.expr, scope: Scope, project: Project) -> bool:
+    """`x[i:i + CHUNK]`: many rows a call, on purpose."""
+    if isinstance(data, ast.Name):
+        found = project.literal(data.id, scope)
+        return found is not None and not isinstance(found[0], ast.Name) and _is_wide(*found, project)
+    index = data.slice if isinstance(data, ast.Subscript) else None
+    upper = index.upper if isinstance(index, ast.Slice) else None
+    if not (isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add)):
+        return False
+    width = number(upper.right, scope, project)
+    return width is None or width > FEW_ROWS
 
 
 def _is_one_wide(index: ast.expr) -> bool:
