@@ -77,8 +77,8 @@ def page(rule: Rule, gains: dict[str, Any]) -> str:
 def measured(result: dict[str, Any], gains: dict[str, Any]) -> str:
     low, high = result["interval"]
     return (
-        f"The loop of the second program ran {result['speedup']:g} times as fast ({low:g} to {high:g}, {result['runs']} runs of "
-        f"each in turns; {_where(gains)}). From a recording of the first alone hotloop predicted that mending it saves "
+        f"The loop of the second program ran {result['speedup']:g} times as fast ({low:g} to {high:g}, "
+        f"{result['runs']} runs of each in turns; {_where(gains)}). From a recording of the first alone hotloop predicted that mending it saves "
         f"{result['predicted']:.0%} of the time in loops; it saved {result['saved']:.0%}."
     )
 

@@ -50,7 +50,9 @@ class Rule:
 
     @property
     def fix(self) -> MakeFix | None:
-        return cast("MakeFix | None", self._part("fix"))
+        """The folder's `fix`, with a precondition that failed (`Refused`) as the answer that it is."""
+        make = cast("MakeFix | None", self._part("fix"))
+        return functools.partial(_answer, make) if make else None
 
     @property
     def folder(self) -> Path:
@@ -84,6 +86,16 @@ class Rule:
             if not (self.folder / name).exists() and not (self.folder / name[:-3]).is_dir():
                 wrong.append(f"it has no {name}")
         return wrong
+
+
+def _answer(make: MakeFix, finding: Finding, project: Project) -> Fix | Refusal:
+    from hotloop.source.rewrite import Refused
+
+    try:
+        return make(finding, project)
+    except Refused as refused:
+        module = refused.module or project.modules[finding.place.path]
+        return refused.refusal(module, finding.place)
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hotloop.model import Confidence, Place
 from hotloop.source.heat import Heat, hottest
-from hotloop.source.module import Call, Context, Loop, Module
+from hotloop.source.module import Call, Context, Loop
 from hotloop.source.project import Project
 
 FAR = 2
@@ -75,7 +75,3 @@ def each(found: InLoop, place: Place) -> str:
     at = found.loop.place
     elsewhere = f" at {at}" if found.chain or at.path != place.path else f" on line {at.line}"
     return f"in every step of {name}{elsewhere}"
-
-
-def module_of(project: Project, place: Place) -> Module:
-    return project.modules[place.path]

@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hotloop.model import Finding
+from hotloop.rules.loops import in_loop
+from hotloop.rules.moving import call_at
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Context, Loop, Scope, names_read, names_stored
 from hotloop.source.project import Project
@@ -102,6 +105,15 @@ class Step:
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
             if name in ACTS or (method in MUTATES and not name.startswith("np.")):
                 raise Refused(f"it calls `{ast.unparse(node.func)}`, which must happen in every step", node)
+
+
+def step_at(finding: Finding, project: Project) -> tuple[Call, Step]:
+    """The call that a finding names, and the step that repeats it."""
+    call = call_at(project.modules[finding.place.path], finding.place)
+    found = in_loop(project, call.where)
+    if found is None:
+        raise Refused("the source is no longer what was checked")
+    return call, Step(call.where.scope, found.loop, found.chain, project)
 
 
 def bound_names(node: ast.AST) -> set[str]:

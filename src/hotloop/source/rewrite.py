@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Refused(Exception):  # noqa: N818 - it carries an answer, not an error
-    """Raised where a precondition of a fix fails; `fix` functions turn it into a Refusal."""
+    """Raised where a precondition of a fix fails: why, and the code in the way (`module`: if in another file)."""
 
-    def __init__(self, reason: str, node: ast.AST | None = None) -> None:
+    def __init__(self, reason: str, node: ast.AST | None = None, module: Module | None = None) -> None:
         super().__init__(reason)
-        self.reason, self.node = reason, node
+        self.reason, self.node, self.module = reason, node, module
 
     def refusal(self, module: Module, place: Place) -> Refusal:
         return Refusal(self.reason, place_of(module, self.node) if self.node is not None else place)

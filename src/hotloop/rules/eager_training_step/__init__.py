@@ -3,7 +3,7 @@
 **Why**
 
 Eager TensorFlow sends every op from Python, one by one: forward, backward and each variable that the optimizer
-updates. For small and middle-sized models that dispatch is most of the step; compiled into one `tf.function` it is gone.
+updates. For small and middle-sized models that dispatch is most of the step. Compiled into one `tf.function` it goes.
 
 **Instead**
 
@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.source.module import Scope, place_of
@@ -104,7 +104,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.eager_training_step.compiled import compile_step
 
     return compile_step(finding, project)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Place, Refusal
+from hotloop.model import Finding, Fix, Place
 from hotloop.rules.eager_training_step.extract import extract
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import change_of, needs, tensorflow_name
@@ -19,13 +19,9 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 
-def compile_step(finding: Finding, project: Project) -> Fix | Refusal:
-    module = project.modules[finding.place.path]
-    try:
-        node, where = _tape_at(module, finding.place)
-        return _decorate(where.scope, project) if where.loop is None else extract(node, where, project)
-    except Refused as refused:
-        return refused.refusal(module, finding.place)
+def compile_step(finding: Finding, project: Project) -> Fix:
+    node, where = _tape_at(project.modules[finding.place.path], finding.place)
+    return _decorate(where.scope, project) if where.loop is None else extract(node, where, project)
 
 
 def _tape_at(module: Module, place: Place) -> tuple[ast.With | ast.AsyncWith, Context]:

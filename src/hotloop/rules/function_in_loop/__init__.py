@@ -22,7 +22,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Event, Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Event, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.module import Call, Context, Scope, place_of
@@ -132,7 +132,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.function_in_loop.hoist import hoist
 
     return hoist(finding, project)

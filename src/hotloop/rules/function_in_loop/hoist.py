@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Refusal
+from hotloop.model import Finding, Fix
 from hotloop.rules.moving import call_at, defined_at, needs, not_an_elif, put_before, spaced, statements_around, way_out
 from hotloop.rules.tracing import refuse_python
 from hotloop.source.module import Call, Context, Scope
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 
-def hoist(finding: Finding, project: Project) -> Fix | Refusal:
+def hoist(finding: Finding, project: Project) -> Fix:
     # Through a call, what moves is the call that stands in the loop; the function may be in another file.
     module = project.modules[(finding.chain[0] if finding.chain else finding.place).path]
     try:
@@ -26,7 +26,7 @@ def hoist(finding: Finding, project: Project) -> Fix | Refusal:
             return _definition(defined, project)
         return _call(call_at(module, finding.place), None, project)
     except Refused as refused:
-        return refused.refusal(module, finding.place)
+        raise Refused(refused.reason, refused.node, module) from refused
 
 
 def _definition(scope: Scope, project: Project) -> Fix:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.names import APPLICATIONS, LOADERS
@@ -72,7 +72,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.model_load_in_loop.mend import load_once
 
     return load_once(finding, project)

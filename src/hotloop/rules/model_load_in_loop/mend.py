@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from hotloop.model import Finding, Fix, Refusal
-from hotloop.rules.loops import in_loop, module_of
-from hotloop.rules.once import Step, bound_names, extract, lift, remember_call, same_object
+from hotloop.model import Finding, Fix
+from hotloop.rules.once import Step, bound_names, extract, lift, remember_call, same_object, step_at
 from hotloop.source.module import Call, Scope, names_read
 from hotloop.source.project import Project, argument_for
 from hotloop.source.rewrite import Refused, Rewriter
@@ -22,20 +21,11 @@ INTO_GRAPH = {
 CHANGES = {"fit", "compile", "train_on_batch", "load_weights", "set_weights", "pop", "add", "fit_generator"}
 
 
-def load_once(finding: Finding, project: Project) -> Fix | Refusal:
-    module = module_of(project, finding.place)
-    call = next((c for c in module.calls if c.place == finding.place), None)
-    found = in_loop(project, call.where) if call else None
-    if call is None or found is None:
-        return Refusal("the load was not found again in the source", finding.place)
-    step = Step(call.where.scope, found.loop, found.chain, project)
-    try:
-        _require_unchanged(call, step)
-        rewriter = Rewriter(module)
-        title = _choose(rewriter, call, step)
-        return rewriter.fix(title, "verify")
-    except Refused as refused:
-        return refused.refusal(module, finding.place)
+def load_once(finding: Finding, project: Project) -> Fix:
+    call, step = step_at(finding, project)
+    _require_unchanged(call, step)
+    rewriter = Rewriter(step.scope.module)
+    return rewriter.fix(_choose(rewriter, call, step), "verify")
 
 
 def _choose(rewriter: Rewriter, call: Call, step: Step) -> str:

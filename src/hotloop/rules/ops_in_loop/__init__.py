@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Fix, Place, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, Place, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSION_OBJECTS, is_op
@@ -189,7 +189,7 @@ def _grown(recording: Recording, group: list[measured.Recurring]) -> Finding | N
     )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.ops_in_loop.mend import build_once
 
     return build_once(finding, project)

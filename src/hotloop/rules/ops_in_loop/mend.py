@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from hotloop.model import Finding, Fix, Refusal
-from hotloop.rules.loops import module_of
+from hotloop.model import Finding, Fix
+from hotloop.rules.moving import tensorflow_name
 from hotloop.rules.names import is_op
 from hotloop.rules.once import Step, bound_names, extract, lift
 from hotloop.rules.ops_in_loop import ASSIGNMENTS, Fetch, fetches
@@ -26,20 +26,15 @@ TAKES_STRING = {
 CONVERTS = {"tf.constant", "tf.convert_to_tensor"}  # their dtype, where given, is the placeholder's
 
 
-def build_once(finding: Finding, project: Project) -> Fix | Refusal:
-    module = module_of(project, finding.place)
+def build_once(finding: Finding, project: Project) -> Fix:
     # Several runs may fetch the same ops: the one with the most ops moves them all.
     same = [fetch for fetch in fetches(project) if fetch.finding.place.line == finding.place.line]
     if not same:
-        return Refusal("the ops were not found again in the source", finding.place)
-    fetch = max(same, key=lambda f: len(f.ops))
-    try:
-        plan = _Plan(fetch, project)
-        rewriter = Rewriter(module)
-        plan.carry_out(rewriter)
-        return rewriter.fix("build the ops once and feed what changes", "verify")
-    except Refused as refused:
-        return refused.refusal(module, finding.place)
+        raise Refused("the source is no longer what was checked")
+    plan = _Plan(max(same, key=lambda f: len(f.ops)), project)
+    rewriter = Rewriter(project.modules[finding.place.path])
+    plan.carry_out(rewriter)
+    return rewriter.fix("build the ops once and feed what changes", "verify")
 
 
 @dataclass
@@ -67,7 +62,7 @@ class _Plan:
         if any(home is not self.scope for home, _ in self.fetch.ops):
             raise Refused("the ops are built in another function than the one that runs them", self.fetch.ops[0][1])
         self.step = Step(self.scope, found.loop, found.chain, self.project)
-        self.tf = _tensorflow(self.fetch, self.project)
+        self.tf = tensorflow_name(self.scope)
 
     def carry_out(self, rewriter: Rewriter) -> None:
         moved = self._choose(rewriter)
@@ -295,11 +290,3 @@ def _test_name(test: ast.expr) -> str:
 
 def _calls(node: ast.AST) -> list[ast.Call]:
     return [n for n in ast.walk(node) if isinstance(n, ast.Call)]
-
-
-def _tensorflow(fetch: Fetch, project: Project) -> str:
-    """The file's own name for TensorFlow."""
-    for name, bindings in fetch.call.where.scope.module.scope.bindings.items():
-        if any(b.kind == "import" and b.imported in ("tensorflow", "tensorflow.compat.v1") for b in bindings):
-            return name
-    raise Refused("the file does not import TensorFlow under one name", fetch.call.node)

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import is_model
@@ -174,7 +174,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.predict_in_loop.on_batch import predict_on_batch
 
     return predict_on_batch(finding, project)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from hotloop.model import Finding, Fix, Refusal
+from hotloop.model import Finding, Fix
 from hotloop.rules.moving import call_at
 from hotloop.source.module import Call
 from hotloop.source.rewrite import Refused, Rewriter
@@ -19,17 +19,10 @@ POSITIONAL = ("x", "batch_size", "verbose", "steps", "callbacks")
 DROPPED = {"batch_size", "verbose"}
 
 
-def predict_on_batch(finding: Finding, project: Project) -> Fix | Refusal:
-    module = project.modules[finding.place.path]
-    try:
-        return _rewrite(call_at(module, finding.place), project)
-    except Refused as refused:
-        return refused.refusal(module, finding.place)
-
-
-def _rewrite(call: Call, project: Project) -> Fix:
+def predict_on_batch(finding: Finding, project: Project) -> Fix:
     import libcst
 
+    call = call_at(project.modules[finding.place.path], finding.place)
     func = call.node.func
     own = project.resolve(func, call.where.scope)
     if own is not None and own.scope is not None:

@@ -23,7 +23,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.flow import changing_number
@@ -112,7 +112,7 @@ def _is_number(text: object) -> bool:
     return True
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.python_number_argument.tensor import pass_tensor
 
     return pass_tensor(finding, project)

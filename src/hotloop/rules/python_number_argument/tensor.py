@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding, Fix, Refusal
+from hotloop.model import Finding, Fix
 from hotloop.rules.moving import call_at, tensorflow_name
 from hotloop.rules.python_number_argument import _arguments
 from hotloop.rules.python_number_argument.uses import uses_of
@@ -19,17 +19,10 @@ if TYPE_CHECKING:
 WHOLE = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
-def pass_tensor(finding: Finding, project: Project) -> Fix | Refusal:
-    module = project.modules[finding.place.path]
-    try:
-        return _rewrite(call_at(module, finding.place), project)
-    except Refused as refused:
-        return refused.refusal(module, finding.place)
-
-
-def _rewrite(call: Call, project: Project) -> Fix:
+def pass_tensor(finding: Finding, project: Project) -> Fix:
     import libcst
 
+    call = call_at(project.modules[finding.place.path], finding.place)
     scope = call.where.scope
     target = project.resolve(call.node.func, scope)
     callee = target.scope if target else None

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.names import SESSIONS
@@ -64,7 +64,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
+def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.session_in_loop.mend import open_once
 
     return open_once(finding, project)

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import ast
 
-from hotloop.model import Finding, Fix, Refusal
-from hotloop.rules.loops import in_loop, module_of
+from hotloop.model import Finding, Fix
 from hotloop.rules.names import is_op
-from hotloop.rules.once import Step, lift, remember_call, same_object
+from hotloop.rules.once import Step, lift, remember_call, same_object, step_at
 from hotloop.source.module import Call, Loop
 from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter
 
 
-def open_once(finding: Finding, project: Project) -> Fix | Refusal:
-    module = module_of(project, finding.place)
-    call = next((c for c in module.calls if c.place == finding.place), None)
-    found = in_loop(project, call.where) if call else None
-    if call is None or found is None:
-        return Refusal("the session was not found again in the source", finding.place)
-    step = Step(call.where.scope, found.loop, found.chain, project)
-    try:
-        _require_no_ops(call, step)
-        for value in (*call.node.args, *[k.value for k in call.node.keywords]):
-            if not same_object(value, step):
-                raise Refused(f"the session needs `{ast.unparse(value)}`, which is made anew in each step", value)
-        rewriter = Rewriter(module)
-        if step.chain:
-            _keep(rewriter, call, step)
-            return rewriter.fix("open the session once and keep it", "verify")
-        _around(rewriter, call, step)
-        return rewriter.fix("open one session around the loop", "verify")
-    except Refused as refused:
-        return refused.refusal(module, finding.place)
+def open_once(finding: Finding, project: Project) -> Fix:
+    call, step = step_at(finding, project)
+    _require_no_ops(call, step)
+    for value in (*call.node.args, *[k.value for k in call.node.keywords]):
+        if not same_object(value, step):
+            raise Refused(f"the session needs `{ast.unparse(value)}`, which is made anew in each step", value)
+    rewriter = Rewriter(step.scope.module)
+    if step.chain:
+        _keep(rewriter, call, step)
+        return rewriter.fix("open the session once and keep it", "verify")
+    _around(rewriter, call, step)
+    return rewriter.fix("open one session around the loop", "verify")
 
 
 def _require_no_ops(call: Call, step: Step) -> None:
