@@ -78,7 +78,8 @@ def measured(result: dict[str, Any], gains: dict[str, Any]) -> str:
     low, high = result["interval"]
     return (
         f"The loop of the second program ran {result['speedup']:g} times as fast ({low:g} to {high:g}, "
-        f"{result['runs']} runs of each in turns; {_where(gains)}). From a recording of the first alone hotloop predicted that mending it saves "
+        f"{result['runs']} runs of each in turns; {_where(gains)}). From a recording of the first alone hotloop "
+        f"predicted that mending it saves "
         f"{result['predicted']:.0%} of the time in loops; it saved {result['saved']:.0%}."
     )
 

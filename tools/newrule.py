@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hotloop.model import Finding, Fix, Recording, Refusal
+from hotloop.model import Finding, Fix, Recording
 from hotloop.rules import Rule
 from hotloop.source import Project
+from hotloop.source.rewrite import Refused
 
 RULE = Rule(__name__)
 
@@ -39,8 +40,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
     yield from ()
 
 
-def fix(finding: Finding, project: Project) -> Fix | Refusal:
-    return Refusal("this rule has no fix yet", finding.place)
+def fix(finding: Finding, project: Project) -> Fix:
+    raise Refused("this rule has no fix yet")
 '''
 
 SLOW = """import tensorflow as tf
