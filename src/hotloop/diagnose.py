@@ -238,11 +238,12 @@ def _only_static(
     return [
         (finding, finding.rule in measurable)
         for index, finding in enumerate(static)
-        if index not in taken and finding.confidence != "low" and _ran(recording, finding)
+        if index not in taken and finding.confidence != "low" and ran(recording, finding)
     ]
 
 
-def _ran(recording: Recording, finding: Finding) -> bool:
+def ran(recording: Recording, finding: Finding) -> bool:
+    """Whether the code that a static finding speaks of ran in a recording."""
     if finding.loop is None:
         return any(finding.place.covers(frame) for sample in recording.samples for frame in sample.stack)
     return any(_same_loop(finding.loop, run.place) for run in recording.loops)
@@ -285,7 +286,7 @@ def _suppressed(finding: Finding, project: Project) -> bool:
 
 
 def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:
-    idle = [f for f in static if f.confidence == "high" and not _ran(recording, f)]
+    idle = [f for f in static if f.confidence == "high" and not ran(recording, f)]
     if not idle:
         return []
     places = ", ".join(f"{f.place} ({f.rule})" for f in idle[:3]) + (", ..." if len(idle) > 3 else "")

@@ -6,7 +6,7 @@ import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -31,19 +31,27 @@ class Mended:
     refusals: list[tuple[Finding, Refusal]] = field(default_factory=list)
 
 
-def mend(contents: Contents, rules: Iterable[Rule], wanted: Callable[[Finding], bool] = lambda f: True) -> Mended:
+Key = tuple[str, str, bytes]  # rule, path and text of the line: a finding is still itself when lines have moved
+
+
+def key(finding: Finding, contents: Contents) -> Key:
+    lines = contents[finding.place.path].splitlines()
+    return finding.rule, finding.place.path, lines[finding.place.line - 1].strip()
+
+
+def mend(contents: Contents, rules: Iterable[Rule], allowed: Collection[Key] | None = None) -> Mended:
     """Apply fixes one at a time, reading the source again after each: one patch may clear the way for the next."""
     rules = [rule for rule in rules if rule.fix is not None]
     mended = Mended(dict(contents))
     for _ in range(ROUNDS):
-        step = _one(mended, rules, wanted)
+        step = _one(mended, rules, allowed)
         if step is None:
             return mended
         mended.contents = step
     return mended
 
 
-def _one(mended: Mended, rules: Sequence[Rule], wanted: Callable[[Finding], bool]) -> Contents | None:
+def _one(mended: Mended, rules: Sequence[Rule], allowed: Collection[Key] | None) -> Contents | None:
     """The contents with one more fix; None when there is none left, with the refusals that remain."""
     project = project_of(mended.contents)
     findings, _ = check(project, rules)
@@ -51,7 +59,9 @@ def _one(mended: Mended, rules: Sequence[Rule], wanted: Callable[[Finding], bool
     by_name = {rule.name: rule for rule in rules}
     for finding in findings:
         make = by_name[finding.rule].fix
-        if finding.confidence == "low" or make is None or not wanted(finding):
+        if make is None or (allowed is None and finding.confidence == "low"):
+            continue
+        if allowed is not None and key(finding, mended.contents) not in allowed:
             continue
         answer = make(finding, project)
         if isinstance(answer, Refusal):
@@ -80,7 +90,7 @@ def _helps(changed: Contents, finding: Finding, before: Sequence[Finding], rules
         return False
 
     def count(findings: Iterable[Finding]) -> int:
-        return sum(f.rule == finding.rule and f.confidence != "low" for f in findings)
+        return sum(f.rule == finding.rule for f in findings)
 
     return count(after) < count(before)
 
@@ -95,7 +105,7 @@ def apply_fixes(contents: Contents, rules: Iterable[Rule]) -> Contents:
 
 def fix_program(argv: Sequence[str], write: bool = False) -> Report:
     """`hotloop fix --run`: measure the program, mend what costs, try it on a copy, show it, and write if asked."""
-    from hotloop.diagnose import diagnose_recording, project_files
+    from hotloop.diagnose import diagnose_recording, project_files, ran
     from hotloop.record import record
     from hotloop.verify import loop_seconds
 
@@ -107,11 +117,12 @@ def fix_program(argv: Sequence[str], write: bool = False) -> Report:
     root = Path(str(recording.meta["root"]))
     files = project_files(recording)
     contents = {str(file.relative_to(root)): file.read_bytes() for file in files if file.is_relative_to(root)}
-    costly = {(f.rule, f.place.path) for f in report.findings}
-    if not costly:
-        return replace(report, command="fix", notes=(*report.notes, "Nothing here is worth mending."))
-    workshop = _Workshop(root, argv, contents)
-    mended, trials = _proved(workshop, contents, costly)
+    if not report.findings:
+        return replace(report, command="fix")
+    # What did not run here cannot be proved here. What was cheap may stand in the way of what was not.
+    static, _ = check(project_of(contents), all_rules())
+    allowed = {key(finding, contents) for finding in static if ran(recording, finding)}
+    mended, trials = _proved(_Workshop(root, argv, contents), contents, allowed)
     proved = bool(trials) and trials[-1].verdict == "faster"
     whole = loop_seconds(recording) or recording.seconds
     notes = [*report.notes, *_summary(report, whole, mended, trials, proved)]
@@ -122,7 +133,7 @@ def fix_program(argv: Sequence[str], write: bool = False) -> Report:
         report,
         command="fix",
         trials=tuple(trials),
-        refusals=tuple(refusal for _, refusal in mended.refusals),
+        refusals=tuple(in_original(refusal, contents, mended.contents) for _, refusal in mended.refusals),
         diff=diff(contents, mended.contents) if proved else "",
         notes=tuple(notes),
         meta={
@@ -133,12 +144,11 @@ def fix_program(argv: Sequence[str], write: bool = False) -> Report:
     )
 
 
-def _proved(workshop: _Workshop, contents: Contents, costly: Collection[tuple[str, str]]) -> tuple[Mended, list[Trial]]:
+def _proved(workshop: _Workshop, contents: Contents, allowed: Collection[Key]) -> tuple[Mended, list[Trial]]:
     """All fixes together; where that is not proved, rule by rule, and what held alone together again."""
-    paths = {path for _, path in costly}
 
     def attempt(rules: Sequence[Rule], name: str) -> tuple[Mended, Trial | None]:
-        mended = mend(contents, rules, lambda finding: finding.place.path in paths)
+        mended = mend(contents, rules, allowed)
         return mended, workshop.trial(mended.contents, name) if mended.done else None
 
     together, first = attempt(all_rules(), "all fixes")
@@ -153,16 +163,41 @@ def _proved(workshop: _Workshop, contents: Contents, costly: Collection[tuple[st
                 trials.append(trial)
                 kept += [rule] if trial.verdict == "faster" else []
     if not kept:
-        lost = [
-            (f, Refusal(f"tried, but {first.verdict}: {'; '.join(first.notes)}", f.place)) for f, _ in together.done
-        ]
-        return Mended(contents, [], [*together.refusals, *lost]), trials
+        return Mended(contents, [], _in_vain(contents, allowed, trials)), trials
     if len(kept) == 1:
         best = next(t for t in trials if t.after == kept[0].name)
         trials = [*[t for t in trials if t is not best], best]
-        return mend(contents, kept, lambda finding: finding.place.path in paths), trials
+        return mend(contents, kept, allowed), trials
     mended, trial = attempt(kept, " + ".join(rule.name for rule in kept))
     return mended, [*trials, trial] if trial else trials
+
+
+def _in_vain(contents: Contents, allowed: Collection[Key], trials: Sequence[Trial]) -> list[tuple[Finding, Refusal]]:
+    """Nothing was proved: for each finding of the source as it is, why there is no fix, or how its trial ended."""
+    project = project_of(contents)
+    by_name = {rule.name: rule for rule in all_rules()}
+    told: list[tuple[Finding, Refusal]] = []
+    for finding in check(project, by_name.values())[0]:
+        make = by_name[finding.rule].fix
+        if make is None or key(finding, contents) not in allowed:
+            continue
+        answer = make(finding, project)
+        if isinstance(answer, Fix):
+            trial = next((t for t in trials if t.after == finding.rule), trials[0])
+            answer = Refusal(f"{answer.title}: tried, {trial.verdict}. {' '.join(trial.notes)}".strip(), finding.place)
+        told.append((finding, answer))
+    return told
+
+
+def in_original(refusal: Refusal, old: Contents, new: Contents) -> Refusal:
+    """A refusal that names a line of the mended text, naming the line of the user's own file instead."""
+    path, line = refusal.place.path, refusal.place.line
+    before, after = old[path].splitlines(), new[path].splitlines()
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if j1 < line <= j2:
+            moved = i1 + line - j1 if tag == "equal" else min(i1 + 1, max(1, i2))
+            return replace(refusal, place=replace(refusal.place, line=moved, end_line=moved))
+    return refusal
 
 
 def _summary(report: Report, whole: float, mended: Mended, trials: Sequence[Trial], proved: bool) -> Iterator[str]:

@@ -72,8 +72,9 @@ class Step:
                 if id(statement) not in chosen:
                     continue
                 read = names_read(statement) - instead
+                made = {name for other in statements for name in bound_names(other) if id(other) in chosen}
                 for earlier in statements[:index]:
-                    if id(earlier) not in chosen and read & bound_names(earlier):
+                    if id(earlier) not in chosen and (read & bound_names(earlier) or fills(earlier, read & made)):
                         chosen.add(id(earlier))
                         grew = True
         return [statement for statement in statements if id(statement) in chosen]
@@ -114,6 +115,17 @@ def step_at(finding: Finding, project: Project) -> tuple[Call, Step]:
     if found is None:
         raise Refused("the source is no longer what was checked")
     return call, Step(call.where.scope, found.loop, found.chain, project)
+
+
+def fills(statement: ast.stmt, names: set[str]) -> bool:
+    """`graph_def.ParseFromString(...)`: binds nothing, but is what fills `graph_def`."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id in names
+        for node in ast.walk(statement)
+    )
 
 
 def bound_names(node: ast.AST) -> set[str]:
@@ -252,7 +264,10 @@ def extract(
     if scope.parent is not None and scope.parent.is_function:
         raise Refused("it stands in a function inside a function", scope.node)
     if scope.is_method and scope.parameters[:1] and scope.parameters[0] in given:
-        raise Refused(f"it reads `{scope.parameters[0]}`, the object itself", moved[0])
+        own = scope.parameters[0]
+        raise Refused(
+            f"it reads `{own}`, and a cache that holds `{own}` keeps the object alive: do it in `__init__`", moved[0]
+        )
     name = rewriter.new_name(name, scope)
     parameters = [*fed, *[parameter for parameter, _ in arguments]]
     values = [*fed, *[value for _, value in arguments]]

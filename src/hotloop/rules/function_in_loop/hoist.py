@@ -6,13 +6,27 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.moving import call_at, defined_at, needs, not_an_elif, put_before, spaced, statements_around, way_out
+from hotloop.rules.moving import (
+    call_at,
+    defined_at,
+    mutated_names,
+    needs,
+    not_an_elif,
+    put_before,
+    spaced,
+    statements_around,
+    way_out,
+)
 from hotloop.rules.tracing import refuse_python
 from hotloop.source.module import Call, Context, Scope
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
     from hotloop.source import Project
+
+
+STATELESS = ("keras.losses.", "tf.constant", "tf.cast", "tf.shape")
+HOLDERS = {"tf.Variable", "open", "iter"}
 
 
 def hoist(finding: Finding, project: Project) -> Fix:
@@ -86,17 +100,19 @@ def _factory_call(finding: Finding, project: Project) -> Fix:
     name = factory.name if factory else ""
     call = call_at(project.modules[finding.chain[0].path], finding.chain[0])
     called = project.resolve(call.node.func, call.where.scope)
-    if factory is None or called is None or called.scope is not factory or not _only_makes(factory):
+    if factory is None or called is None or called.scope is not factory or not _only_makes(factory, project):
         raise Refused(f"the function is made anew in each call of `{name}`: create it once, outside of `{name}`")
     return _call(call, factory, project)
 
 
-def _only_makes(factory: Scope) -> bool:
-    """Whether a function does nothing but define functions and return them."""
+def _only_makes(factory: Scope, project: Project) -> bool:
+    """Whether a function does nothing but define functions, with constants for them, and return them."""
     body = factory.node.body
     if not isinstance(body, list) or isinstance(factory.node, ast.ClassDef | ast.Module):
         return False
     for statement in body:
+        if isinstance(statement, ast.Assign) and _is_plain(statement.value, factory, project):
+            continue
         docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
         returned = isinstance(statement, ast.Return) and statement.value is not None
         if not (docstring or returned or isinstance(statement, ast.FunctionDef)):
@@ -104,11 +120,43 @@ def _only_makes(factory: Scope) -> bool:
     return True
 
 
+def _is_plain(value: ast.expr, scope: Scope, project: Project) -> bool:
+    """A constant, or an object of TensorFlow's that holds no state."""
+    names = [project.name_of(n.func, scope) for n in ast.walk(value) if isinstance(n, ast.Call)]
+    return all(name.startswith(STATELESS) for name in names)
+
+
+def _keeps_nothing(made: Scope, project: Project) -> bool:
+    """Whether objects of a class stay as `__init__` made them: then one serves as well as many."""
+    if any(name not in ("object", "tf.Module") for name in project.ancestry(made)):
+        return False
+    for method in made.module.scopes:
+        if method.parent is not made or not method.parameters:
+            continue
+        if method.name == "__init__":
+            if any(project.name_of(c.node.func, method) in HOLDERS for c in _calls_in(method)):
+                return False
+        elif method.parameters[0] in mutated_names(method.node) or _assigns(method):
+            return False
+    return True
+
+
+def _calls_in(scope: Scope) -> list[Call]:
+    return [call for call in scope.module.calls if call.where.scope is scope]
+
+
+def _assigns(method: Scope) -> bool:
+    return any(
+        isinstance(call.node.func, ast.Attribute) and call.node.func.attr.startswith("assign")
+        for call in _calls_in(method)
+    )
+
+
 def _call(call: Call, factory: Scope | None, project: Project) -> Fix:
     """`g = tf.function(f)` moves as it stands; `tf.function(f)(x)` gets a name."""
     node, where = call.node, call.where
     made = project.resolve(node.func, where.scope)
-    if made is not None and made.kind == "class":
+    if made is not None and made.kind == "class" and not (made.scope and _keeps_nothing(made.scope, project)):
         shown = ast.unparse(node)
         raise Refused(f"`{shown}` holds state of its own: make it once before the loop if its state may be kept")
     what = ast.unparse(node.args[0]) if node.args and factory is None else ast.unparse(node.func)

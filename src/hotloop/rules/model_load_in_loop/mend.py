@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.once import Step, bound_names, extract, lift, remember_call, same_object, step_at
+from hotloop.rules.once import Step, bound_names, extract, fills, lift, remember_call, same_object, step_at
 from hotloop.source.module import Call, Scope, names_read
 from hotloop.source.project import Project, argument_for
 from hotloop.source.rewrite import Refused, Rewriter
@@ -104,22 +104,11 @@ def _header(block: ast.With) -> ast.expr:
 def _needed(level: list[ast.stmt], seed: ast.stmt) -> list[ast.stmt]:
     chosen, wanted = [seed], names_read(seed)
     for statement in reversed(level[: level.index(seed)]):
-        used = bound_names(statement) & wanted or (_calls_method_of(statement, wanted))
+        used = bound_names(statement) & wanted or fills(statement, wanted)
         if used:
             chosen.insert(0, statement)
             wanted |= names_read(statement)
     return chosen
-
-
-def _calls_method_of(statement: ast.stmt, names: set[str]) -> bool:
-    """`graph_def.ParseFromString(...)`: binds nothing, but is what fills `graph_def`."""
-    return any(
-        isinstance(n, ast.Call)
-        and isinstance(n.func, ast.Attribute)
-        and isinstance(n.func.value, ast.Name)
-        and n.func.value.id in names
-        for n in ast.walk(statement)
-    )
 
 
 def _name(call: Call) -> str:

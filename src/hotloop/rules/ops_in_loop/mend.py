@@ -54,6 +54,7 @@ class _Plan:
     placeholders: list[_Placeholder] = field(default_factory=list)
     swaps: list[tuple[ast.expr, str]] = field(default_factory=list)  # expressions of moved ops -> name
     inline: list[tuple[ast.expr, str]] = field(default_factory=list)  # ops inside statements that stay -> new name
+    attributes: list[tuple[str, str]] = field(default_factory=list)  # parameters for what is read of `self`
     tests: list[tuple[ast.expr, str]] = field(default_factory=list)  # conditions that become parameters
 
     def __post_init__(self) -> None:
@@ -68,8 +69,10 @@ class _Plan:
         moved = self._choose(rewriter)
         for statement in moved:
             self._feed(statement, rewriter)
+            self._pass_attributes(statement, rewriter)
         for expr, _ in self.inline:
             self._feed(expr, rewriter)
+            self._pass_attributes(expr, rewriter)
         fed = frozenset(n for p in self.placeholders for n in p.reads) | frozenset(
             n for test, _ in self.tests for n in names_read(test)
         )
@@ -175,6 +178,28 @@ class _Plan:
             converts = self.project.name_of(inner.func, self.scope) in CONVERTS
             self._add(spot[0], spot[1], inner if converts else spot[0], rewriter)
 
+    def _pass_attributes(self, node: ast.AST, rewriter: Rewriter) -> None:
+        """`self.size` in a method becomes a parameter of the function that builds the ops."""
+        if not (self.step.chain and self.scope.is_method and self.scope.parameters):
+            return
+        swapped = {id(n) for expr, _ in self.swaps for n in ast.walk(expr)}
+        for inner in ast.walk(node):
+            if not (isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name)):
+                continue
+            if inner.value.id == self.scope.parameters[0] and id(inner) not in swapped:
+                known = {text: name for name, text in self.attributes}
+                text = ast.unparse(inner)
+                name = known.get(text) or self._parameter(inner.attr, node, rewriter)
+                if text not in known:
+                    self.attributes.append((name, text))
+                self.swaps.append((inner, name))
+
+    def _parameter(self, wanted: str, node: ast.AST, rewriter: Rewriter) -> str:
+        """A name that nothing in the new function has another use for."""
+        module = self.scope.module.scope
+        taken = wanted in module.bindings or wanted in self.scope.bindings or wanted in names_read(node)
+        return rewriter.new_name(wanted, self.scope) if taken else wanted
+
     def _results(self, op: ast.Call) -> set[str]:
         statement = self.scope.module.contexts[op].statement
         return bound_names(statement) if isinstance(statement, ast.Assign) and statement is not None else set()
@@ -229,13 +254,17 @@ class _Plan:
         for old, fresh in self._changed_runs(rewriter):
             rewriter.replace(old, fresh)
         seeds = moved or [self.step.holding(self.fetch.call.node)]
-        later = {n for s in self.step.statements if s not in moved for n in names_read(s)}
+        gone = {id(n) for expr, _ in self.inline for n in ast.walk(expr)}
+        stay = [n for s in self.step.statements if s not in moved for n in ast.walk(s) if id(n) not in gone]
+        later = {n.id for n in stay if isinstance(n, ast.Name)}
         results = sorted({n for s in moved for n in bound_names(s)} & later)
         results += [p.name for p in self.placeholders] + [name for _, name in self.inline]
         if not moved:
             raise Refused("the ops stand inside the call that runs them: give them names first", seeds[0])
-        arguments = [(name, rewriter.code(rewriter.expression(test))) for test, name in self.tests]
+        arguments = [*self.attributes]
+        arguments += [(name, rewriter.code(rewriter.expression(test))) for test, name in self.tests]
         fed = {n for p in self.placeholders for n in p.reads} | {n for t, _ in self.tests for n in names_read(t)}
+        fed |= {self.scope.parameters[0]} if self.attributes else set()
         extract(rewriter, self.step, moved, f"build_{self.scope.name}_ops", results, new, arguments, without=fed)
 
     def _changed_runs(self, rewriter: Rewriter) -> list[tuple[Any, Any]]:
