@@ -18,13 +18,13 @@ model.compile("adam", "mse")
 model.fit(x, y, epochs=1, batch_size=32, verbose=0)  # warm
 
 
-class Clock(keras.callbacks.Callback):
+class Clock(keras.callbacks.Callback):  # type: ignore[misc]
     """Seconds of each epoch, from one end to the next."""
 
-    def on_train_begin(self, logs=None):
+    def on_train_begin(self, logs: object = None) -> None:
         self.ends = [time.perf_counter()]
 
-    def on_epoch_end(self, epoch, logs=None):
+    def on_epoch_end(self, epoch: int, logs: object = None) -> None:
         self.ends.append(time.perf_counter())
 
 

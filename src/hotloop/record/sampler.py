@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
-from hotloop.model import Sample
+from hotloop.model import Place, Sample
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
 from hotloop.record.phases import Phases
+from hotloop.record.probes.eager import OpCounter
 
 SAMPLE_EVERY = 0.01
 SAMPLE_LATER = 0.02  # after the first few hundred samples: each costs the program a hand-over of the interpreter lock
@@ -25,21 +26,40 @@ SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it c
 KEYS = 3000
 
 
+class _Spent:
+    """Time under one stack. Eager operations are counted in some of it (`watched`) and scaled up to all."""
+
+    __slots__ = ("count", "op_seconds", "ops", "seconds", "watched")
+
+    def __init__(self) -> None:
+        self.count = self.ops = 0
+        self.seconds = self.watched = self.op_seconds = 0.0
+
+    def add(self, seconds: float, ops: tuple[int, float] | None) -> None:
+        self.seconds += seconds
+        self.count += 1
+        if ops is not None:
+            self.watched += seconds
+            self.ops += ops[0]
+            self.op_seconds += min(seconds, ops[1])
+
+    def sample(self, phase: str, stack: tuple[Place, ...]) -> Sample:
+        scale = self.seconds / self.watched if self.watched else 0.0
+        ops, op_seconds = round(self.ops * scale, 1), round(self.op_seconds * scale, 6)
+        return Sample(phase, stack, round(self.seconds, 6), self.count, ops, op_seconds)
+
+
 class Sampler:
     """Seconds by phase and stack. A sample weighs the time since the one before, never one."""
 
-    def __init__(self, log: Log, ops: Callable[[], tuple[int, float]], importing: Callable[[], bool]) -> None:
+    def __init__(self, log: Log, ops: OpCounter, importing: Callable[[], bool]) -> None:
         self._log = log
         self._importing = importing
         self._phases = Phases(log.frames)
         self._ops = ops
         self._main = threading.main_thread().ident or 0
         self._before = perf_counter()
-        self._ops_before = (0, 0.0)
-        self._found: dict[tuple[str, Stack], list[float]] = {}  # seconds, count, ops, op_seconds
-
-    def start(self) -> None:
-        self._before = perf_counter()
+        self._found: dict[tuple[str, Stack], _Spent] = {}
 
     def look(self) -> None:
         frame = sys._current_frames().get(self._main)
@@ -49,29 +69,20 @@ class Sampler:
             return  # counted as `import_seconds`, and nobody's loop
         phase, stack = self._phases.read(frame, self._log.doing)
         del frame  # held no longer than needed: it keeps the program's locals alive
-        ops, op_seconds = self._ops()
-        entry = self._entry(phase, stack)
-        entry[0] += elapsed
-        entry[1] += 1
-        entry[2] += ops - self._ops_before[0]
-        entry[3] += op_seconds - self._ops_before[1]
-        self._ops_before = ops, op_seconds
+        self._entry(phase, stack).add(elapsed, self._ops.look())
 
-    def _entry(self, phase: str, stack: Stack) -> list[float]:
+    def _entry(self, phase: str, stack: Stack) -> _Spent:
         key = (phase, stack)
         entry = self._found.get(key)
         if entry is None and len(self._found) >= KEYS:
             key = (phase, stack[:1] if len(self._found) < 2 * KEYS else ())
             entry = self._found.get(key)
         if entry is None:
-            entry = self._found[key] = [0.0, 0.0, 0.0, 0.0]
+            entry = self._found[key] = _Spent()
         return entry
 
     def samples(self) -> tuple[Sample, ...]:
-        return tuple(
-            Sample(phase, places(stack), round(entry[0], 6), int(entry[1]), entry[2], round(entry[3], 6))
-            for (phase, stack), entry in list(self._found.items())
-        )
+        return tuple(entry.sample(phase, places(stack)) for (phase, stack), entry in list(self._found.items()))
 
 
 @dataclass

@@ -66,7 +66,7 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     clockwork.every(DRAIN_EVERY, recorder.drain)
     _watch_memory(recorder, clockwork, often=options["sample"])
     if options["sample"]:
-        sampler = Sampler(log, lambda: ops.read(), lambda: finder.importing)
+        sampler = Sampler(log, ops, lambda: finder.importing)
         clockwork.every(SAMPLE_EVERY, sampler.look, later=SAMPLE_LATER)
         recorder.samples = sampler.samples
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder, clockwork))
@@ -80,7 +80,6 @@ def _arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) ->
     if observer is not None:
         recorder.living["observed"] = lambda: observer.count
     for_tensorflow: list[tuple[str, Install]] = [
-        ("eager operations", ops.install),
         ("compiled functions made", found.install_functions),
         ("traces", found.install_traces),
         ("compiled calls", found.install_calls),
@@ -96,6 +95,8 @@ def _arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) ->
         ("Keras models loaded", loads.install_keras),
         ("updates by Keras optimizers", eager.install_updates),
     ]
+    if options["sample"]:
+        for_tensorflow.append(("eager operations", ops.install))
     if observer is not None:
         for_tensorflow += [
             ("session results", observer.install_sessions),

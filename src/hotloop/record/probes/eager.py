@@ -10,51 +10,60 @@ from typing import Any
 from hotloop.record.log import Log
 from hotloop.record.probes.watch import FAILED, Depth, disguise, part, watch, watch_outermost
 
-TIMED = 16  # every 16th call is timed and stands for the others: counting costs 2%, timing all 6%
-SLOW = 1e-4  # seconds a call on average: from there timing every call costs nothing, and misses nothing
-WINDOW = 64  # timed calls, of which the quick ones show what a call costs that computes next to nothing
+COUNTED_FIRST = 2000  # operations that are all counted and timed, before only some windows are
+ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
 
 _applying = Depth()
 
 
 class OpCounter:
-    """Eager operations so far, and an estimate of the seconds that their kernels computed.
+    """Eager operations, and the seconds inside the C++ call that ran them, window by window.
 
-    A call of the C++ side is dispatch and kernel. Most ops of most steps are small, so the lower quartile of the
-    calls' times is what dispatch costs on this machine; what a call takes beyond that is its kernel.
+    All of the first thousands are counted and timed; then one window in eight is, and stands for the others.
     """
 
     def __init__(self) -> None:
-        self.read: Callable[[], tuple[int, float]] = lambda: (0, 0.0)
+        self._module: Any = None
+        self._is_open = False
+        self._windows = 0
+        self._before = (0, 0.0)
 
     def install(self, log: Log) -> None:
-        pywrap = part("tensorflow.python.pywrap_tfe")
-        execute = part("tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute")
-        count, seconds, dispatch = 0, 0.0, 0.0
-        every = 1  # a power of two
-        window: list[float] = []
+        module = part("tensorflow.python.pywrap_tfe")
+        execute = self._execute = part("tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute")
+        count, seconds = 0, 0.0
 
         @functools.wraps(execute)
         def counted(*args: Any) -> Any:
-            nonlocal count, seconds, dispatch, every
+            nonlocal count, seconds
             count += 1
-            if count & (every - 1):
-                return execute(*args)
             started = perf_counter()
             try:
                 return execute(*args)
             finally:
-                taken = perf_counter() - started
-                window.append(taken)
-                if len(window) == WINDOW:
-                    dispatch = sorted(window)[WINDOW // 4]
-                    every = 1 if sum(window) > WINDOW * SLOW else TIMED
-                    window.clear()
-                seconds += max(0.0, taken - 2.0 * dispatch) * every
+                seconds += perf_counter() - started
 
-        disguise(counted, execute, str(pywrap.__file__))
-        pywrap.TFE_Py_FastPathExecute = counted
-        self.read = lambda: (count, seconds)
+        disguise(counted, execute, str(module.__file__))
+        self._counted = counted
+        self._read: Callable[[], tuple[int, float]] = lambda: (count, seconds)
+        self._module = module
+        self._open(True)
+
+    def _open(self, is_open: bool) -> None:
+        self._is_open = is_open
+        self._module.TFE_Py_FastPathExecute = self._counted if is_open else self._execute
+
+    def look(self) -> tuple[int, float] | None:
+        """A window ends, the next begins: its operations and their seconds, None where nobody counted."""
+        if self._module is None:
+            return None
+        was_open, before = self._is_open, self._before
+        self._before = count, seconds = self._read()
+        self._windows += 1
+        is_open = count < COUNTED_FIRST or self._windows % ONE_WINDOW_IN == 0
+        if is_open != was_open:
+            self._open(is_open)
+        return (count - before[0], seconds - before[1]) if was_open else None
 
 
 def install_gradients(log: Log) -> None:
