@@ -41,11 +41,11 @@ class _Spent:
         if ops is not None:
             self.watched += seconds
             self.ops += ops[0]
-            self.op_seconds += min(seconds, ops[1])
+            self.op_seconds += ops[1]  # of a call longer than a window, all at its end
 
     def sample(self, phase: str, stack: tuple[Place, ...]) -> Sample:
         scale = self.seconds / self.watched if self.watched else 0.0
-        ops, op_seconds = round(self.ops * scale, 1), round(self.op_seconds * scale, 6)
+        ops, op_seconds = round(self.ops * scale, 1), round(min(self.op_seconds * scale, self.seconds), 6)
         return Sample(phase, stack, round(self.seconds, 6), self.count, ops, op_seconds)
 
 

@@ -12,40 +12,43 @@ from hotloop.record.probes.watch import FAILED, Depth, disguise, part, watch, wa
 
 COUNTED_FIRST = 2000  # operations that are all counted and timed, before only some windows are
 ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
+SLOW = 20  # operations a window: when they are so few, each is long, and watching them all costs nothing
+ENOUGH = 16  # operations, of which the quick ones show what a call costs that computes next to nothing
 
 _applying = Depth()
 
 
 class OpCounter:
-    """Eager operations, and the seconds inside the C++ call that ran them, window by window.
+    """Eager operations, and an estimate of the seconds that their kernels computed, window by window.
 
-    All of the first thousands are counted and timed; then one window in eight is, and stands for the others.
+    All of the first thousands are counted and timed; then one window in eight is, and stands for the others. A call
+    of the C++ side is dispatch and kernel: most operations of most programs are small, so that the lower quartile
+    of a window is what dispatch costs on this machine, and what a call takes beyond twice that is its kernel.
     """
 
     def __init__(self) -> None:
         self._module: Any = None
         self._is_open = False
         self._windows = 0
-        self._before = (0, 0.0)
+        self._seconds: list[float] = []
+        self._dispatch = 1e-4
 
     def install(self, log: Log) -> None:
         module = part("tensorflow.python.pywrap_tfe")
         execute = self._execute = part("tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute")
-        count, seconds = 0, 0.0
+        note = self._seconds.append
+        self._counted_before = 0
 
         @functools.wraps(execute)
         def counted(*args: Any) -> Any:
-            nonlocal count, seconds
-            count += 1
             started = perf_counter()
             try:
                 return execute(*args)
             finally:
-                seconds += perf_counter() - started
+                note(perf_counter() - started)
 
         disguise(counted, execute, str(module.__file__))
         self._counted = counted
-        self._read: Callable[[], tuple[int, float]] = lambda: (count, seconds)
         self._module = module
         self._open(True)
 
@@ -57,13 +60,20 @@ class OpCounter:
         """A window ends, the next begins: its operations and their seconds, None where nobody counted."""
         if self._module is None:
             return None
-        was_open, before = self._is_open, self._before
-        self._before = count, seconds = self._read()
+        was_open, taken = self._is_open, self._seconds[:]
+        del self._seconds[: len(taken)]
+        self._counted_before += len(taken)
         self._windows += 1
-        is_open = count < COUNTED_FIRST or self._windows % ONE_WINDOW_IN == 0
+        few = was_open and len(taken) < SLOW
+        is_open = few or self._counted_before < COUNTED_FIRST or self._windows % ONE_WINDOW_IN == 0
         if is_open != was_open:
             self._open(is_open)
-        return (count - before[0], seconds - before[1]) if was_open else None
+        return (len(taken), self._kernels(taken)) if was_open else None
+
+    def _kernels(self, taken: list[float]) -> float:
+        if len(taken) >= ENOUGH:
+            self._dispatch = sorted(taken)[len(taken) // 4]
+        return sum(max(0.0, seconds - 2.0 * self._dispatch) for seconds in taken)
 
 
 def install_gradients(log: Log) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from hotloop.record.log import Log
 from hotloop.record.probes.watch import Depth, part, watch_outermost
 
@@ -45,6 +47,6 @@ def _watch_load(log: Log, owner: object, name: str, shown: str) -> None:
         _depth,
         owner,
         name,
-        lambda args, kwargs: True,
-        lambda state, seconds, result: log.emit("load", shown, seconds),
+        lambda args, kwargs: next((str(a) for a in (*args, *kwargs.values()) if isinstance(a, str | os.PathLike)), ""),
+        lambda state, seconds, result: log.emit("load", shown, seconds, example={"path": state[-200:]}),
     )

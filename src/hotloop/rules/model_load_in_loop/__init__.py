@@ -63,6 +63,9 @@ def _differs(call: Call, loop: object, chain: tuple[Call, ...], project: Project
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     for at in measured.recurring(recording, recording.of_kind("load", "import"), least=4):
+        paths = {example.get("path") for event in at.events for example in event.examples}
+        if len(paths) > 1:  # another model each time
+            continue
         seconds = at.seconds * (at.count - 1) / at.count
         what = "A graph was imported" if at.events[0].kind == "import" else "A model was loaded"
         yield measured.finding(
