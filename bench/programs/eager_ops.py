@@ -5,7 +5,7 @@ import time
 
 import tensorflow as tf
 
-STEPS = 20_000
+STEPS = 60_000
 CHUNKS = 40
 
 x = tf.constant(1.0)
