@@ -52,7 +52,7 @@ class Step:
         return self.scope.node.body
 
     def varies(self, node: ast.AST) -> bool:
-        return varies(node, self.scope, self.loop, self.chain, self.project)  # type: ignore[arg-type]
+        return varies(node, self.scope, self.loop, self.chain, self.project, calls_vary=True)
 
     def holding(self, node: ast.AST) -> ast.stmt:
         """The statement of the step, at its top level, that holds `node`."""

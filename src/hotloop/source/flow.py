@@ -14,6 +14,18 @@ NUMBER_CALLS = {
 }  # fmt: skip
 # Calls whose result is new each time although their arguments are not.
 FRESH_CALLS = {"next", "input", "time.time", "time.perf_counter"}
+# Calls whose result depends on their arguments alone, or on files that stay as they are.
+PURE_PREFIXES = ("tf.", "keras.", "np.", "hub.", "os.path.", "math.", "pathlib.", "functools.")
+PURE_CALLS = {
+    "str", "int", "float", "len", "range", "list", "tuple", "dict", "sorted", "open", "min", "max", "round", "bool",
+    "enumerate", "zip", "os.getenv", "os.environ.get", "os.fspath", "bytes", "abs",
+}  # fmt: skip
+PURE_METHODS = {
+    "format", "join", "strip", "lower", "upper", "endswith", "startswith", "split", "replace", "encode", "decode",
+    "as_default", "get_tensor_by_name", "get_operation_by_name", "ParseFromString", "joinpath", "resolve",
+    "with_suffix", "as_graph_def", "items", "keys", "values",
+}  # fmt: skip
+FILES = ("open()", "GFile()", "FastGFile()")
 
 
 def in_loop(where: Context, loop: Loop) -> bool:
@@ -21,7 +33,7 @@ def in_loop(where: Context, loop: Loop) -> bool:
 
 
 def varies(
-    expr: ast.expr,
+    expr: ast.AST,
     scope: Scope,
     loop: Loop,
     chain: tuple[Call, ...],
@@ -30,7 +42,7 @@ def varies(
 ) -> bool:
     """Whether `expr` may differ from one step of `loop` to the next; code in `scope` is reached through `chain`.
 
-    `calls_vary`: an unknown call inside the loop counts as new each time (`frame = camera.read()`).
+    `calls_vary`: a call that is not known to be pure counts as new each time (`frame = camera.read()`).
     """
     return _Variation(loop, project, calls_vary).of(expr, scope, chain)
 
@@ -40,15 +52,41 @@ class _Variation:
         self.loop, self.project, self.calls_vary = loop, project, calls_vary
         self.seen: set[tuple[int, str]] = set()
 
-    def of(self, expr: ast.expr, scope: Scope, chain: tuple[Call, ...]) -> bool:
+    def of(self, expr: ast.AST, scope: Scope, chain: tuple[Call, ...]) -> bool:
         for node in ast.walk(expr):
-            if isinstance(node, ast.Call):
-                name = self.project.name_of(node.func, scope)
-                if name in FRESH_CALLS or name.startswith(("random.", "np.random.")):
-                    return True
-                if self.calls_vary and isinstance(node.func, ast.Attribute) and not name:
-                    return True
+            if isinstance(node, ast.Call) and self._is_fresh(node, scope):
+                return True
+            if isinstance(node, ast.Attribute | ast.Subscript) and self._is_stored(node, scope, chain):
+                return True
         return any(self._name(name, scope, chain) for name in names_read(expr))
+
+    def _is_fresh(self, node: ast.Call, scope: Scope) -> bool:
+        value = self.project.resolve(node.func, scope)
+        name = value.name if value else ""
+        if name in FRESH_CALLS or name.startswith(("random.", "np.random.", "tf.random.")):
+            return True
+        if not self.calls_vary or name in PURE_CALLS or name.startswith(PURE_PREFIXES):
+            return False
+        if value is not None and value.scope is not None:  # the project's own: as pure as what it is given
+            return not (node.args or node.keywords or value.kind == "class" or self.project.is_cached(value.scope))
+        if isinstance(node.func, ast.Attribute):
+            if node.func.attr == "read":
+                return not self.project.name_of(node.func.value, scope).endswith(FILES)
+            return node.func.attr not in PURE_METHODS
+        return True
+
+    def _is_stored(self, node: ast.Attribute | ast.Subscript, scope: Scope, chain: tuple[Call, ...]) -> bool:
+        """`state["path"]` or `args.path`, where the step itself sets it."""
+        if not isinstance(node.ctx, ast.Load):
+            return False
+        wanted = _spelled(node)
+        step = scope.node if chain else self.loop.node
+        return any(
+            isinstance(other, ast.Attribute | ast.Subscript)
+            and isinstance(other.ctx, ast.Store)
+            and _spelled(other) == wanted
+            for other in ast.walk(step)
+        )
 
     def _name(self, name: str, scope: Scope, chain: tuple[Call, ...]) -> bool:
         if (id(scope), name) in self.seen:
@@ -59,6 +97,8 @@ class _Variation:
 
     def _binding(self, binding: Binding, scope: Scope, chain: tuple[Call, ...]) -> bool:
         home = binding.where.scope
+        if binding.name in home.outer_names:  # set from within a function: in any step, for all we know
+            return True
         if home is not scope:  # a global or a closure: it varies if the loop itself rebinds it
             return home is self.loop.where.scope and self._in_step(binding, home, ())
         return self._in_step(binding, scope, chain)
@@ -76,6 +116,11 @@ class _Variation:
         if binding.kind in ("target", "augment") or (binding.kind == "other" and binding.value is None):
             return True
         return binding.value is not None and self.of(binding.value, scope, chain)
+
+
+def _spelled(node: ast.Attribute | ast.Subscript) -> str:
+    """An attribute by its path; an item by what it is an item of, since keys may be equal."""
+    return ast.unparse(node) if isinstance(node, ast.Attribute) else ast.unparse(node.value) + "[]"
 
 
 def changing_number(expr: ast.expr, where: Context, project: Project) -> Loop | None:

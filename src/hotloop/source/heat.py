@@ -69,7 +69,10 @@ def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> 
         values = [number(a, scope, project) for a in expr.args]
         if not values or None in values:
             return None
-        return max(0, len(range(*[int(v) for v in values if v is not None])))
+        try:
+            return len(range(*[int(v) for v in values if v is not None]))
+        except (OverflowError, ValueError):
+            return None
     if name in PASS_THROUGH and expr.args:
         return _length(expr.args[0], scope, project, depth + 1)
     if name == "zip":

@@ -60,8 +60,17 @@ class Scope:
     def bind(self, binding: Binding) -> None:
         target = self
         if binding.name in self.outer_names:
-            target = self.module.scope
+            target = self._enclosing(binding.name) or self.module.scope
         target.bindings.setdefault(binding.name, []).append(binding)
+
+    def _enclosing(self, name: str) -> Scope | None:
+        """The function that a nonlocal name belongs to."""
+        seeker = self.parent
+        while seeker is not None and seeker.is_function:
+            if name in seeker.bindings:
+                return seeker
+            seeker = seeker.parent
+        return None
 
 
 @dataclass(eq=False)
@@ -391,6 +400,13 @@ class _Builder:
         for alias in node.names:
             dotted = f"{base}{'' if base.endswith('.') or not base else '.'}{alias.name}"
             where.scope.bind(Binding(alias.asname or alias.name, "import", where, node, imported=dotted))
+
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar, where: Context) -> None:  # noqa: N802
+        if node.name:
+            where.scope.bind(Binding(node.name, "other", where, node))
+        self._push(ast.iter_child_nodes(node), where)
+
+    visit_MatchStar = visit_MatchAs  # noqa: N815
 
     # expressions
 

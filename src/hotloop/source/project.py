@@ -12,12 +12,7 @@ from hotloop.source.module import Binding, Call, Context, Loop, Module, Scope
 from hotloop.source.names import canonical
 
 DEPTH = 12  # of following values and calls: deeper chains are left unresolved
-CACHES = {
-    "functools.cache",
-    "functools.lru_cache",
-    "functools.cached_property",
-    "tf.__internal__.tracking.no_automatic",
-}
+CACHES = {"functools.cache", "functools.lru_cache", "functools.cached_property"}
 TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "compute_loss", "build", "__call__"}
 CALLS_ONCE = {
     "run",
@@ -203,7 +198,7 @@ class Project:
             if binding.kind in ("target", "augment", "other"):
                 continue
             value = self._resolve_binding(binding, depth)
-            if value:
+            if value and not (value.kind == "constant" and value.constant is None and len(found) > 1):
                 return value
         return None
 

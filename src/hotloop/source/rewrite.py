@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ from hotloop.source.module import Module, Scope, place_of
 
 if TYPE_CHECKING:
     import libcst as cst
+
+
+UTF8 = {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"}
 
 
 class Refused(Exception):  # noqa: N818 - it carries an answer, not an error
@@ -36,10 +40,10 @@ class Rewriter:
 
         self.module = module
         self.tree = libcst.parse_module(module.data)
-        if self.tree.bytes != module.data:
-            raise Refused("the file does not survive being read and written back")
+        if self.tree.bytes != module.data or self.tree.encoding.lower().replace("_", "-") not in UTF8:
+            raise Refused("the file is not plain UTF-8, or does not survive being read and written back")
         positions = MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)
-        self._lines = module.data.decode("utf-8-sig", "replace").splitlines() or [""]
+        self._lines = re.split(r"\r\n|\r|\n", module.data.decode("utf-8-sig", "replace"))
         self._by_start: dict[tuple[int, int], list[tuple[tuple[int, int], Any]]] = {}
         for node, span in positions.items():
             start, end = (span.start.line, span.start.column), (span.end.line, span.end.column)
@@ -95,17 +99,38 @@ class Rewriter:
         if bound:
             raise Refused(f"the file uses the name `{name}` for something else")
         line: Any = libcst.parse_statement(f"import {name}\n", config=self.tree.config_for_parsing)
-        imports = [n for n in self.module.tree.body if _is_plain_import(n)]
+        imports = self._leading_imports()
         standard = [n for n in imports if _imported(n) in sys.stdlib_module_names]
         later = next((n for n in standard if isinstance(n, ast.ImportFrom) or _imported(n) > name), None)
         if later is None and standard:
             last = self.statement(standard[-1])
             self._changes[last] = [*self._changes.get(last, [last]), line]
             return
-        anchor = self.statement(later or next(iter(imports), self.module.tree.body[0]))
+        anchor = self.statement(later or next(iter(imports), self._first_statement()))
         line = line.with_changes(leading_lines=anchor.leading_lines)
         blank = [] if later else [libcst.EmptyLine(indent=False)]
         self._changes[anchor] = [line, anchor.with_changes(leading_lines=blank)]
+
+    def _leading_imports(self) -> list[ast.stmt]:
+        """The plain imports above the first code: one further down would come too late."""
+        found: list[ast.stmt] = []
+        for node in self.module.tree.body:
+            if _is_plain_import(node):
+                found.append(node)
+            elif isinstance(
+                node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.For | ast.While | ast.With
+            ):
+                break
+        return found
+
+    def _first_statement(self) -> ast.stmt:
+        """The first that is neither the docstring nor a `__future__` import."""
+        for node in self.module.tree.body:
+            docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+            if not docstring and not future:
+                return node
+        raise Refused("the file has no statement to put an import before")
 
     def new_name(self, wanted: str, *scopes: Scope) -> str:
         """`wanted`, or with a number behind it where that name is taken."""
@@ -147,7 +172,7 @@ class Rewriter:
 
     def fix(self, title: str, safety: Safety) -> Fix:
         new = self.data()
-        ast.parse(new)  # a patch that does not parse is our defect: fail here, loudly
+        compile(new, self.module.path, "exec", dont_inherit=True)  # one that does not is our defect: fail here, loudly
         return Fix(title, tuple(edits_between(self.module.path, self.module.data, new)), safety)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 
 from hotloop.record.log import Log
@@ -47,6 +48,12 @@ def _watch_load(log: Log, owner: object, name: str, shown: str) -> None:
         _depth,
         owner,
         name,
-        lambda args, kwargs: next((str(a) for a in (*args, *kwargs.values()) if isinstance(a, str | os.PathLike)), ""),
-        lambda state, seconds, result: log.emit("load", shown, seconds, example={"path": state[-200:]}),
+        lambda args, kwargs: _digest(*args, *kwargs.values()),
+        lambda state, seconds, result: log.emit("load", shown, seconds, example={"source": state}),
     )
+
+
+def _digest(*arguments: object) -> str:
+    """Tells one model from another without keeping the user's paths."""
+    path = next((os.fspath(a) for a in arguments if isinstance(a, str | os.PathLike)), "")
+    return hashlib.sha256(str(path).encode("utf-8", "replace")).hexdigest()[:12]

@@ -30,7 +30,7 @@ from hotloop.source.flow import varies
 
 if TYPE_CHECKING:
     from hotloop.source import Project
-    from hotloop.source.module import Call
+    from hotloop.source.module import Call, Loop
 
 RULE = Rule(__name__)
 
@@ -54,17 +54,17 @@ def _loads(call: Call, project: Project) -> bool:
     return name in LOADERS
 
 
-def _differs(call: Call, loop: object, chain: tuple[Call, ...], project: Project) -> bool:
+def _differs(call: Call, loop: Loop, chain: tuple[Call, ...], project: Project) -> bool:
     """Whether what is loaded may be another model in each step."""
     arguments = [*call.node.args, *[k.value for k in call.node.keywords]]
     scope = call.where.scope
-    return any(varies(a, scope, loop, chain, project) for a in arguments)  # type: ignore[arg-type]
+    return any(varies(a, scope, loop, chain, project, calls_vary=True) for a in arguments)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     for at in measured.recurring(recording, recording.of_kind("load", "import"), least=4):
-        paths = {example.get("path") for event in at.events for example in event.examples}
-        if len(paths) > 1:  # another model each time
+        sources = {example.get("source") for event in at.events for example in event.examples}
+        if len(sources) > 1:  # another model each time
             continue
         seconds = at.seconds * (at.count - 1) / at.count
         what = "A graph was imported" if at.events[0].kind == "import" else "A model was loaded"
