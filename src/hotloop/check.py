@@ -21,8 +21,8 @@ def check_files(root: Path, files: Sequence[Path], rules: Iterable[Rule] | None 
     project, notes = load_project(files, root)
     findings, problems = check(project, all_rules() if rules is None else rules)
     kept = [f for f in findings if low or f.confidence != "low"]
-    notes += _unused_suppressions(project, findings)
-    shown, more = offered([f for f in kept if not _suppressed(f, project)], project)
+    notes += _unused_suppressions(project, findings) if rules is None or set(rules) == set(all_rules()) else []
+    shown, more = offered([f for f in kept if not suppressed(f, project)], project)
     return Report(
         "check",
         findings=tuple(shown),
@@ -63,7 +63,8 @@ def offered(findings: Iterable[Finding], project: Project) -> tuple[list[Finding
     return answered, problems
 
 
-def _suppressed(finding: Finding, project: Project) -> bool:
+def suppressed(finding: Finding, project: Project) -> bool:
+    """Whether the user has excused the line from the rule."""
     module = project.modules.get(finding.place.path)
     return module is not None and finding.rule in module.suppressions.get(finding.place.line, ())
 

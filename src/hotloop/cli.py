@@ -122,7 +122,7 @@ def _report(arguments: argparse.Namespace) -> int:
 def _fix(arguments: argparse.Namespace) -> int:
     from hotloop.fix import fix_program
 
-    report = fix_program(shlex.split(arguments.run), write=arguments.write)
+    report = fix_program(_words(arguments.run), write=arguments.write)
     _show(report, arguments)
     return 0
 
@@ -130,7 +130,7 @@ def _fix(arguments: argparse.Namespace) -> int:
 def _compare(arguments: argparse.Namespace) -> int:
     from hotloop.verify import compare
 
-    report = compare(shlex.split(arguments.before), shlex.split(arguments.after), runs=arguments.runs)
+    report = compare(_words(arguments.before), _words(arguments.after), runs=arguments.runs)
     _show(report, arguments)
     return {"faster": 0, "same": 0}.get(report.trials[0].verdict, 1)
 
@@ -149,6 +149,16 @@ def _rules(arguments: argparse.Namespace) -> int:
 
     sys.stdout.write(listing(all_rules()))
     return 0
+
+
+def _words(text: str) -> list[str]:
+    """A program and its arguments as a shell would split them; an existing file is taken as it is."""
+    if Path(text).is_file():
+        return [text]
+    try:
+        return shlex.split(text) or [""]
+    except ValueError as error:
+        raise HotloopError(f"cannot split {text!r} into a program and its arguments: {error}.") from error
 
 
 def _path(text: str | None) -> Path | None:

@@ -54,13 +54,13 @@ def run_and_diagnose(argv: Sequence[str], keep: Path | None = None) -> tuple[Rep
 
 def diagnose_recording(recording: Recording) -> Report:
     """A kept recording to a report; the source is read again where it still exists, nothing runs."""
-    from hotloop.check import check, offered
+    from hotloop.check import check, offered, suppressed
 
     rules, project = all_rules(), _project(recording)
     static, problems = check(project, rules)
     diagnosis = diagnose(recording, rules, static)
     kept, folded, static = (
-        [finding for finding in findings if not _suppressed(finding, project)]
+        [finding for finding in findings if not suppressed(finding, project)]
         for findings in (diagnosis.findings, diagnosis.folded, static)
     )
     kept, unmended = offered(kept, project)
@@ -277,12 +277,6 @@ def project_files(recording: Recording) -> list[Path]:
     named = {frame.path for stack in stacks for frame in stack} | {run.place.path for run in recording.loops}
     named.add(str(recording.meta.get("program", "")))
     return [root / name for name in sorted(named) if name and (root / name).is_file()]
-
-
-def _suppressed(finding: Finding, project: Project) -> bool:
-    """A line that the user has excused from a rule is excused from its measured half too."""
-    module = project.modules.get(finding.place.path)
-    return module is not None and finding.rule in module.suppressions.get(finding.place.line, ())
 
 
 def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:

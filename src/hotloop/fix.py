@@ -12,14 +12,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hotloop import words
-from hotloop.check import check
+from hotloop.check import check, suppressed
 from hotloop.model import Finding, Fix, HotloopError, Refusal, Report, Trial
-from hotloop.rules import Rule, all_rules
-from hotloop.source import project_of
+from hotloop.rules import MakeFix, Rule, all_rules
+from hotloop.source import SKIPPED, Project, project_of
 from hotloop.source.rewrite import apply_edits
 
 Contents = dict[str, bytes]
-ROUNDS = 40  # each applies one patch; more than that in one program is a patch that does not settle
+ROUNDS = 200  # each applies one patch; more than that in one program is a patch that does not settle
+COPIED_AT_MOST = 16 << 20  # bytes of a file that is copied for a trial; a larger one is linked
+COPIED_IN_ALL = 512 << 20
 
 
 @dataclass
@@ -63,7 +65,9 @@ def _one(mended: Mended, rules: Sequence[Rule], allowed: Collection[Key] | None)
             continue
         if allowed is not None and key(finding, mended.contents) not in allowed:
             continue
-        answer = make(finding, project)
+        if suppressed(finding, project):
+            continue
+        answer = _answer(make, finding, project)
         if isinstance(answer, Refusal):
             mended.refusals.append((finding, answer))
         elif answer.safety != "advice" and answer.edits:
@@ -73,6 +77,13 @@ def _one(mended: Mended, rules: Sequence[Rule], allowed: Collection[Key] | None)
                 return changed
             mended.refusals.append((finding, Refusal("the change would not remove the finding", finding.place)))
     return None
+
+
+def _answer(make: MakeFix, finding: Finding, project: Project) -> Fix | Refusal:
+    try:
+        return make(finding, project)
+    except Exception as error:  # noqa: BLE001 - our defect in one fix must not cost the user the others
+        return Refusal(f"a defect of hotloop, please report it: {type(error).__name__}: {error}", finding.place)
 
 
 def _applied(contents: Contents, fix: Fix) -> Contents:
@@ -181,7 +192,7 @@ def _in_vain(contents: Contents, allowed: Collection[Key], trials: Sequence[Tria
         make = by_name[finding.rule].fix
         if make is None or key(finding, contents) not in allowed:
             continue
-        answer = make(finding, project)
+        answer = _answer(make, finding, project)
         if isinstance(answer, Fix):
             trial = next((t for t in trials if t.after == finding.rule), trials[0])
             answer = Refusal(f"{answer.title}: tried, {trial.verdict}. {' '.join(trial.notes)}".strip(), finding.place)
@@ -231,7 +242,7 @@ def diff(old: Contents, new: Contents) -> str:
 
 @dataclass
 class _Workshop:
-    """Copies of a project to try changes on: source files are copied, all else is linked to."""
+    """Copies of a project to try changes on: what the program writes lands in the copy. Large files are links."""
 
     root: Path
     argv: Sequence[str]
@@ -265,17 +276,23 @@ class _Workshop:
             yield copy
 
 
-def _mirror(source: Path, target: Path, files: dict[Path, bytes]) -> None:
-    """`target` looks like `source`, with these files in it as given; everything else is a link."""
+def _mirror(source: Path, target: Path, files: dict[Path, bytes], room: list[int] | None = None) -> None:
+    """`target` looks like `source`, with these files in it as given. What is large, hidden or linked is a link."""
+    room = [COPIED_IN_ALL] if room is None else room
     target.mkdir(parents=True)
     folders = {parent for file in files for parent in file.parents}
-    for entry in source.iterdir():
+    for entry in sorted(source.iterdir()):
+        copy = target / entry.name
+        apart = entry.name.startswith(".") or entry.name in SKIPPED or entry.is_symlink()
         if entry in files:
-            (target / entry.name).write_bytes(files[entry])
-        elif entry in folders:
-            _mirror(entry, target / entry.name, files)
+            copy.write_bytes(files[entry])
+        elif entry in folders or (entry.is_dir() and not apart and room[0] > 0):
+            _mirror(entry, copy, files, room)
+        elif entry.is_file() and not apart and entry.stat().st_size <= min(COPIED_AT_MOST, room[0]):
+            room[0] -= entry.stat().st_size + 4096
+            shutil.copy2(entry, copy)
         elif entry.name != "__pycache__":
-            (target / entry.name).symlink_to(entry)
+            copy.symlink_to(entry)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

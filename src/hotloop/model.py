@@ -249,7 +249,10 @@ class Recording:
             raise HotloopError(
                 f"{path} has recording version {seen}, this hotloop reads {RECORDING_VERSION}. Record again."
             )
-        return from_plain(Recording, plain)
+        try:
+            return from_plain(Recording, plain)
+        except (TypeError, KeyError) as error:
+            raise HotloopError(f"{path} is not a recording, or is damaged: {error}. Record again.") from error
 
 
 def _one_line(place: Place) -> bool:

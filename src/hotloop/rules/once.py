@@ -11,8 +11,8 @@ from hotloop.model import Finding
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import call_at
 from hotloop.source.flow import varies
-from hotloop.source.module import Call, Context, Loop, Scope, names_read, names_stored
-from hotloop.source.project import Project
+from hotloop.source.module import Call, Loop, Scope, names_read, names_stored
+from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter, body_of, with_body, without_blank_lines
 
 WIDE = 96  # a longer call is broken into lines
@@ -45,7 +45,7 @@ class Step:
     def statements(self) -> list[ast.stmt]:
         if not self.chain:
             if not isinstance(self.loop.node, ast.For | ast.While):
-                raise Refused("the loop is a comprehension: write it as a `for` first", self.loop.node)
+                raise Refused("the loop is a comprehension or asynchronous: write it as a plain `for`", self.loop.node)
             return self.loop.node.body
         if not isinstance(self.scope.node, ast.FunctionDef):
             raise Refused("the code stands in a lambda or a class body", self.scope.node)
@@ -93,8 +93,23 @@ class Step:
             twice = bound & bound_names(other)
             if twice:
                 raise Refused(f"`{min(twice)}` is bound again elsewhere in the step", other)
-        if not self.chain and bound & self.loop.targets:
+        self._require_fresh(moved, bound)
+
+    def _require_fresh(self, moved: Sequence[ast.stmt], bound: set[str]) -> None:
+        """What the moved code binds must not carry a value from before the loop, or from the step before."""
+        if self.chain or not moved:
+            return
+        if bound & self.loop.targets:
             raise Refused("it binds the loop's own variable", moved[0])
+        for name in sorted(bound):
+            bindings = self.scope.bindings.get(name, [])
+            if any(self.loop not in loops_of(binding.where) for binding in bindings):
+                raise Refused(f"`{name}` has another value before or after the loop", moved[0])
+        first = min(statement.lineno for statement in moved)
+        for statement in self.statements:
+            early = names_read(statement) & bound if statement not in moved and statement.lineno < first else set()
+            if early:
+                raise Refused(f"the step reads `{min(early)}` before it is made", statement)
 
     def _require_quiet(self, node: ast.AST, statement: ast.stmt) -> None:
         if isinstance(node, LEAVES):
@@ -147,17 +162,11 @@ def same_object(expr: ast.expr, step: Step) -> bool:
             return False
     for name in names_read(expr):
         for binding in step.scope.bindings.get(name, []):
-            local = step.chain or step.loop in _loops(binding.where)
+            local = step.chain or step.loop in loops_of(binding.where)
             if local and binding.kind in ("assign", "with") and binding.value is not None:
                 if not same_object(binding.value, step):
                     return False
     return True
-
-
-def _loops(where: Context) -> list[Loop]:
-    from hotloop.source.project import loops_of
-
-    return list(loops_of(where))
 
 
 def _remembered(call: ast.Call, step: Step) -> bool:
@@ -189,6 +198,11 @@ def lift(
     gone = {id(rewriter.statement(s)) for s in moved}
     levels: list[list[Any]] = []  # what goes before the loop, by depth of `with`
     blocks = [rewriter.statement(w) for w in around]
+    body = body_of(loop)
+    for block in blocks:
+        if block not in body:
+            raise Refused("it stands in a block within the loop", step.loop.node)
+        body = body_of(block)
     rest = [s for s in _split(body_of(loop), list(blocks), gone, levels) if s not in behind]
     stays = with_body(loop, [change(s) for s in rest]).with_changes(leading_lines=[])
     inner: list[Any] = [*([] if drop else levels[-1]), *extra, stays, *behind]
@@ -227,13 +241,15 @@ def remember_call(rewriter: Rewriter, call: Call, name: str, parameters: Sequenc
     """Make `call` go through a new cached function of the same arguments; `then` follows it (`.as_default()`)."""
     node = call.node
     for value in (*node.args, *[k.value for k in node.keywords]):
-        _require_hashable(value)
+        _require_hashable(value, call.where.scope)
+    if any(k.arg is None for k in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args):
+        raise Refused("its arguments are not spelled out", node)
     name = rewriter.new_name(name)
     found: Any = rewriter.expression(node)
     handed: list[tuple[str, str]] = []
     inner = []
     for argument, value, label in zip(found.args, _values(node), _labels(node, parameters), strict=True):
-        if isinstance(value, ast.Constant):
+        if isinstance(value, ast.Constant) or _stays(value, call.where.scope):
             inner.append(argument)
         else:
             handed.append((label, rewriter.code(argument.value)))
@@ -300,7 +316,23 @@ def define(rewriter: Rewriter, scope: Scope, text: str, body: Sequence[Any] = ()
     rewriter.before(anchor, function.with_changes(leading_lines=blank))
 
 
-def _require_hashable(value: ast.expr) -> None:
+def _stays(value: ast.expr, scope: Scope) -> bool:
+    """A dict, list or message that the module binds once: no key of a cache, and the same for every call."""
+    if not isinstance(value, ast.Name) or value.id in scope.bindings:
+        return False
+    bindings = scope.module.scope.bindings.get(value.id, [])
+    return len(bindings) == 1 and not _is_hashable(bindings[0].value)
+
+
+def _is_hashable(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Call):
+        return not ast.unparse(value.func).endswith(("Proto", "Options", "dict", "list", "set"))
+    return not isinstance(value, ast.Dict | ast.List | ast.Set | ast.DictComp | ast.ListComp | ast.SetComp)
+
+
+def _require_hashable(value: ast.expr, scope: Scope) -> None:
+    if isinstance(value, ast.Name) and any(not _is_hashable(b.value) for b in scope.bindings.get(value.id, [])):
+        raise Refused(f"`{value.id}` cannot be the key under which the result is remembered", value)
     plain = isinstance(value, ast.Constant | ast.Name | ast.Attribute)
     joined = isinstance(value, ast.Call) and ast.unparse(value.func) in ("os.path.join", "str")
     if not plain and not joined:

@@ -43,8 +43,14 @@ def check(project: Project) -> Iterator[Finding]:
             found = in_loop(project, call.where)
             if not found or _differs(call, found.loop, found.chain, project):
                 continue
+            if _is_restore(call, project):  # may be what resets the variables in each step
+                found = found.lowered()
             message = f"The same model is loaded {each(found, call.place)}. Load it once, before the loop."
             yield RULE.finding(call.place, message, **found.where)
+
+
+def _is_restore(call: Call, project: Project) -> bool:
+    return project.name_of(call.node.func, call.where.scope).endswith(".restore")
 
 
 def _loads(call: Call, project: Project) -> bool:

@@ -18,6 +18,7 @@ INTO_GRAPH = {
     "tf.train.Checkpoint().restore",
     "tf.saved_model.loader.load",
 }
+RESETS = {"save", "save_weights", "clear_session", "reset_default_graph", "exists", "isfile"}
 CHANGES = {"fit", "compile", "train_on_batch", "load_weights", "set_weights", "pop", "add", "fit_generator"}
 
 
@@ -49,13 +50,43 @@ def _choose(rewriter: Rewriter, call: Call, step: Step) -> str:
 
 def _require_unchanged(call: Call, step: Step) -> None:
     """A model that the step trains or alters would carry the change over."""
-    statement = call.where.statement
-    names = bound_names(statement) if isinstance(statement, ast.Assign) else set()
-    for other in call.where.scope.module.calls:
-        func = other.node.func
-        if isinstance(func, ast.Attribute) and func.attr in CHANGES and other.where.scope is step.scope:
-            if isinstance(func.value, ast.Name) and func.value.id in names:
-                raise Refused(f"the step changes the model (`{ast.unparse(func)}`): it cannot be shared", other.node)
+    name = step.project.name_of(call.node.func, call.where.scope)
+    if name.endswith(".restore"):
+        raise Refused("restoring sets the variables back: what the step did to them would last", call.node)
+    statement, scope = call.where.statement, step.scope
+    _refuse_changes(scope, bound_names(statement) if isinstance(statement, ast.Assign) else set(), step.project)
+    if call.node in scope.returns or (isinstance(statement, ast.Return) and scope.is_function):
+        for use in step.project.callers.get(scope, ()):
+            at = use.where.statement
+            _refuse_changes(use.where.scope, bound_names(at) if isinstance(at, ast.Assign) else set(), step.project)
+    for other in step.statements:
+        for node in ast.walk(other):
+            method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+            if method in RESETS:
+                raise Refused(f"the step also calls `{method}`, which the load may depend on", node)
+
+
+def _refuse_changes(scope: Scope, names: set[str], project: Project, depth: int = 0) -> None:
+    """Refuses where code of `scope`, or a project function that it hands the model to, changes the model."""
+    for call in scope.module.calls:
+        func = call.node.func
+        if call.where.scope is not scope:
+            continue
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+            if func.attr in CHANGES and func.value.id in names:
+                raise Refused(
+                    f"the step changes the model (`{ast.unparse(func)}`): it cannot be shared", call.node, scope.module
+                )
+        target = project.resolve(func, scope)
+        if target is None or target.scope is None or not target.scope.is_function or depth > 2:
+            continue
+        handed = {p for p in target.scope.parameters if _is_one_of(argument_for(call, target.scope, p), names)}
+        if handed:
+            _refuse_changes(target.scope, handed, project, depth + 1)
+
+
+def _is_one_of(value: ast.expr | None, names: set[str]) -> bool:
+    return isinstance(value, ast.Name) and value.id in names
 
 
 def _before_loop(rewriter: Rewriter, call: Call, step: Step) -> None:

@@ -12,8 +12,8 @@ from hotloop.rules.moving import tensorflow_name
 from hotloop.rules.names import is_op
 from hotloop.rules.once import Step, bound_names, extract, lift
 from hotloop.rules.ops_in_loop import ASSIGNMENTS, Fetch, fetches
-from hotloop.source.module import Call, names_read
-from hotloop.source.project import Project
+from hotloop.source.module import Call, Context, names_read
+from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter, substituted, without_blank_lines
 
 # Ops whose first argument is a string tensor, so that a placeholder for it has a plain type.
@@ -204,7 +204,22 @@ class _Plan:
         statement = self.scope.module.contexts[op].statement
         return bound_names(statement) if isinstance(statement, ast.Assign) and statement is not None else set()
 
+    def _require_still_there(self, value: ast.expr) -> None:
+        """The value is fed where the run stands: it must not have changed since the op, nor cost anything twice."""
+        for name in names_read(value):
+            inside = [b for b in self.scope.bindings.get(name, []) if self.step.chain or self._in_step(b.where)]
+            if len(inside) > 1:
+                raise Refused(f"`{name}` gets another value within the step", value)
+        for call in _calls(value):
+            called = self.project.name_of(call.func, self.scope)
+            if not called.startswith(("os.path.", "str")) and len(self._all_runs()) > 1:
+                raise Refused(f"`{ast.unparse(call)}` would be computed for each of several runs", value)
+
+    def _in_step(self, where: Context) -> bool:
+        return self.step.loop in loops_of(where)
+
     def _add(self, value: ast.expr, kind: str, replaced: ast.expr, rewriter: Rewriter) -> None:
+        self._require_still_there(value)
         text = rewriter.code(rewriter.expression(value))
         known = next((p for p in self.placeholders if p.value == text and p.kind == kind), None)
         if known is None:
@@ -296,10 +311,9 @@ def _fed(run: Any, call: Call, values: dict[str, str], rewriter: Rewriter) -> An
         word = argument.keyword.value if argument.keyword is not None else None
         if word == "feed_dict" or (word is None and index == position):
             old = rewriter.code(argument.value).strip()
-            merged = (
-                f"{{{old[1:-1].rstrip().rstrip(',')}, {pairs}}}" if old.startswith("{") else f"{{**{old}, {pairs}}}"
-            )
-            merged = merged.replace("{, ", "{")
+            given = old[1:-1].rstrip().rstrip(",")
+            plain = _is_dict(call, position)
+            merged = f"{{{given + ', ' if given else ''}{pairs}}}" if plain else f"{{**({old}), {pairs}}}"
             new = argument.with_changes(value=rewriter.parse_expression(merged))
             return run.with_changes(args=[*run.args[:index], new, *run.args[index + 1 :]])
     import libcst
@@ -307,6 +321,10 @@ def _fed(run: Any, call: Call, values: dict[str, str], rewriter: Rewriter) -> An
     keyword = any(a.keyword is not None for a in run.args)
     extra = libcst.parse_expression(f"f({'feed_dict=' if keyword else ''}{{{pairs}}})")
     return run.with_changes(args=[*run.args, *extra.args])  # type: ignore[attr-defined]
+
+
+def _is_dict(call: Call, position: int) -> bool:
+    return isinstance(call.argument(position, "feed_dict"), ast.Dict)
 
 
 def _test_name(test: ast.expr) -> str:

@@ -7,7 +7,7 @@ import ast
 from hotloop.model import Finding, Fix
 from hotloop.rules.names import is_op
 from hotloop.rules.once import Step, lift, remember_call, same_object, step_at
-from hotloop.source.module import Call, Loop
+from hotloop.source.module import Call
 from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter
 
@@ -30,18 +30,30 @@ def _require_no_ops(call: Call, step: Step) -> None:
     """A session that outlives the step must not meet new ops in each: the graph would grow under it."""
     for other in call.where.scope.module.calls:
         name = step.project.name_of(other.node.func, other.where.scope)
-        inside = other.where.scope is step.scope and (step.chain or step.loop in _loops_of(other))
-        if inside and (is_op(name) or name == "tf.import_graph_def"):
-            raise Refused(f"`{name}` adds to the graph in each step: mend that first", other.node)
+        inside = other.where.scope is step.scope and (step.chain or step.loop in loops_of(other.where))
+        if inside and (is_op(name) or name in ("tf.import_graph_def", "tf.reset_default_graph")):
+            raise Refused(f"`{name}` changes the graph in each step: mend that first", other.node)
+        if inside and _builds(other, step.project):
+            raise Refused(
+                f"`{ast.unparse(other.node.func)}` adds to the graph in each step: mend that first", other.node
+            )
 
 
-def _loops_of(call: Call) -> list[Loop]:
-    return list(loops_of(call.where))
+def _builds(call: Call, project: Project) -> bool:
+    """A call of the project's own function that makes ops, and makes them anew."""
+    target = project.resolve(call.node.func, call.where.scope)
+    if target is None or target.scope is None or target.kind != "function" or project.is_cached(target.scope):
+        return False
+    inner = [c for c in target.scope.module.calls if c.where.scope is target.scope]
+    return any(is_op(project.name_of(c.node.func, c.where.scope)) for c in inner)
 
 
 def _around(rewriter: Rewriter, call: Call, step: Step) -> None:
     blocks, statement = _blocks(call, step), call.where.statement
     if isinstance(statement, ast.With):
+        for item in statement.items:
+            if item.context_expr is not call.node and not same_object(item.context_expr, step):
+                raise Refused("the `with` also opens something that changes in each step", statement)
         lift(rewriter, step, [], [*blocks, statement])
         return
     if not (
@@ -58,7 +70,9 @@ def _around(rewriter: Rewriter, call: Call, step: Step) -> None:
         raise Refused("the session is opened in a nested block", statement)
     if len(step.scope.bindings.get(name, [])) > 1:
         raise Refused(f"`{name}` is bound more than once", statement)
-    lift(rewriter, step, [statement], blocks, after=_closes(name, step))
+    closes = _closes(name, step)
+    _require_left_open(name, closes, step)
+    lift(rewriter, step, [statement], blocks, after=closes)
 
 
 def _blocks(call: Call, step: Step) -> list[ast.With]:
@@ -82,16 +96,33 @@ def _closes(name: str, step: Step) -> list[ast.stmt]:
     ]
 
 
+def _require_left_open(name: str, closes: list[ast.stmt], step: Step) -> None:
+    """Any other `close`, or a `with` on the session itself, would end the one that is kept."""
+    kept = {id(n) for close in closes for n in ast.walk(close)}
+    for statement in step.statements:
+        for node in ast.walk(statement):
+            ends = isinstance(node, ast.Call) and ast.unparse(node.func) == f"{name}.close" and id(node) not in kept
+            entered = isinstance(node, ast.withitem) and ast.unparse(node.context_expr) == name
+            if ends or entered:
+                raise Refused(f"`{name}` is closed in a way that cannot be moved", statement)
+
+
 def _keep(rewriter: Rewriter, call: Call, step: Step) -> None:
     if any(".as_default" in ast.unparse(item.context_expr) for w in call.where.withs for item in w.items):
         raise Refused("the session stands under a graph that the function sets as default", call.node)
+    if not call.node.keywords and not call.node.args:
+        outer = [w for link in step.chain for w in link.where.withs]
+        if any(".as_default" in ast.unparse(item.context_expr) for w in outer for item in w.items):
+            raise Refused("the session belongs to whichever graph its caller sets as default", call.node)
     statement = call.where.statement
     # Leaving `with session` would close it; as the default it lasts only as long as the block.
     in_with = isinstance(statement, ast.With)
     name = "session_for" if any(not isinstance(k.value, ast.Constant) for k in call.node.keywords) else "open_session"
     remember_call(rewriter, call, name, ["target", "graph", "config"], ".as_default()" if in_with else "")
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        for close in _closes(statement.targets[0].id, step):
+        closes = _closes(statement.targets[0].id, step)
+        _require_left_open(statement.targets[0].id, closes, step)
+        for close in closes:
             rewriter.replace(rewriter.statement(close))
     elif not in_with:
         raise Refused("the session is neither a `with` nor assigned to a name", call.node)
