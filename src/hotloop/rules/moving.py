@@ -153,15 +153,36 @@ def change_of(name: str, owner: Scope, loop: Loop) -> ast.AST | None:
     """Where the loop changes a name, or what it names."""
     if home(name, loop.where.scope) is not owner:
         return None
-    return changed_names(loop).get(name) or _change_from_afar(name, owner)
+    return changed_names(loop).get(name) or change_from_afar(name, owner)
 
 
-def _change_from_afar(name: str, owner: Scope) -> ast.AST | None:
-    """A function that declares the name global or nonlocal may change it in any step."""
+def change_from_afar(name: str, owner: Scope) -> ast.AST | None:
+    """Another function that rebinds the name, or changes its object in place: it may do so in any step."""
     for scope in owner.module.scopes:
-        if name in scope.outer_names and home(name, scope) is owner:
+        if not scope.is_function or scope is owner or home(name, scope) is not owner:
+            continue
+        if name in scope.outer_names or name in mutated_names(scope.node):
             return scope.node
     return None
+
+
+def refuse_stale_attributes(nodes: Iterable[ast.AST], scope: Scope, project: Project) -> None:
+    """Refuses code of a method that reads `self.rate` where that changes from step to step: compiled, it would not."""
+    if not scope.is_method or not scope.parameters or scope.parent is None:
+        return
+    for node in (inner for outer in nodes for inner in ast.walk(outer)):
+        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+            continue
+        if node.value.id != scope.parameters[0]:
+            continue
+        for binding in scope.parent.attributes.get(node.attr, []):
+            if binding.kind == "augment" or binding.where.loop or project.running(binding.where):
+                line = getattr(binding.node, "lineno", 0)
+                raise Refused(
+                    f"`{scope.name}` reads `{ast.unparse(node)}`, which changes on line {line}: "
+                    "pass it as an argument first",
+                    binding.node,
+                )
 
 
 def way_out(where: Context, needed: dict[str, Scope], what: str) -> ast.stmt:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hotloop.model import Finding, Fix, Place
 from hotloop.rules.eager_training_step.extract import extract
 from hotloop.rules.loops import in_loop
-from hotloop.rules.moving import change_of, needs, tensorflow_name
+from hotloop.rules.moving import change_of, needs, refuse_stale_attributes, tensorflow_name
 from hotloop.rules.tracing import refuse_python
 from hotloop.source.flow import changing_number
 from hotloop.source.module import Context, Module, Scope, place_of
@@ -41,7 +41,7 @@ def _decorate(scope: Scope, project: Project) -> Fix:
     _refuse_new_function_per_step(scope, project)
     _refuse_changing_numbers(scope, project)
     _refuse_stale_names(scope, project)
-    _refuse_stale_attributes(scope, project)
+    refuse_stale_attributes([scope.node], scope, project)
 
     rewriter = Rewriter(scope.module)
     found = libcst.ensure_type(rewriter.statement(node), libcst.FunctionDef)
@@ -98,22 +98,3 @@ def _refuse_rebound(scope: Scope, name: str, owner: Scope, project: Project) -> 
             f"`{scope.name}` reads `{name}`, which gets another value on line {line}: pass it as an argument first",
             later[0] if owner.module is scope.module else None,
         )
-
-
-def _refuse_stale_attributes(scope: Scope, project: Project) -> None:
-    """`self.rate` that another method changes from step to step."""
-    if not scope.is_method or not scope.parameters or scope.parent is None:
-        return
-    for node in ast.walk(scope.node):
-        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
-            continue
-        if node.value.id != scope.parameters[0]:
-            continue
-        for binding in scope.parent.attributes.get(node.attr, []):
-            if binding.kind == "augment" or binding.where.loop or project.running(binding.where):
-                line = getattr(binding.node, "lineno", 0)
-                shown = ast.unparse(node)
-                raise Refused(
-                    f"`{scope.name}` reads `{shown}`, which changes on line {line}: pass it as an argument first",
-                    binding.node,
-                )

@@ -12,9 +12,12 @@ from hotloop.rules.eager_training_step import UPDATES
 from hotloop.rules.eager_training_step.live import carried, read_later
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
+    change_from_afar,
     changed_names,
+    home,
     mutated_names,
     names_in,
+    refuse_stale_attributes,
     spaced,
     statements_around,
     tensorflow_name,
@@ -200,6 +203,11 @@ def _destination(block: Block, where: Context, project: Project) -> tuple[ast.st
             break
         left = outer
     anchor: ast.stmt = left.node  # type: ignore[assignment]
+    for name in sorted(fixed):
+        culprit = change_from_afar(name, home(name, scope))
+        if culprit is not None:
+            raise Refused(f"the step reads `{name}`, which another function changes", culprit)
+    refuse_stale_attributes(block.statements, scope, project)
     for loop in loops[: loops.index(left) + 1]:
         _refuse_mutated(block, handed, loop)
     if left is loops[-1] and scope.is_function and in_loop(project, left.where):
