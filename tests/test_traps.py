@@ -58,7 +58,7 @@ MENDED = {
         "def session_for(graph):\n    return tf.Session(graph=graph, config=CONFIG)\n",
     ),
     "a union of dicts is fed": (
-        "def f(sess, p):\n    d = tf.read_file(p)\n    return sess.run(d, {a: 1} | extra)\nfor p in paths:\n    f(sess, p)",
+        "sess = tf.Session()\ndef f(sess, p):\n    d = tf.read_file(p)\n    return sess.run(d, {a: 1} | extra)\nfor p in paths:\n    f(sess, p)",
         "sess.run(d, {**({a: 1} | extra), p_input: p})",
     ),
 }
