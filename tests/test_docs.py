@@ -54,7 +54,7 @@ def test_a_scaffolded_rule_is_asked_every_question_and_fails_until_it_is_filled_
         text=True,
     )
     assert done.returncode == 1, done.stdout + done.stderr
-    failed = set(re.findall(r"^FAILED \S*::(\w+)", done.stdout, re.MULTILINE))
+    failed = set(re.findall(r"^FAILED .*?::(\w+)", done.stdout, re.MULTILINE))
     assert failed == {
         "test_check_says_exactly_what_the_comments_expect",
         "test_the_fix_of_slow_is_fast",
