@@ -6,6 +6,7 @@ import os
 import sys
 import sysconfig
 import types
+from collections.abc import Callable
 from pathlib import Path
 
 Line = tuple[str, int]  # path as the recording shows it, line
@@ -99,6 +100,28 @@ class Frames:
 
     def here(self, depth: int = DEPTH) -> Stack:
         return self.stack(sys._getframe(1), depth)
+
+
+def frame_reader() -> Callable[[], types.FrameType | None]:
+    """Reads, from any thread, where the thread that asks for the reader is now.
+
+    Not `sys._current_frames`: before Python 3.11.9 it hangs when garbage is collected inside it and a
+    `threading.local` goes, and every graph of TensorFlow has one.
+    """
+    import ctypes
+
+    ctypes.pythonapi.PyThreadState_Get.restype = ctypes.c_void_p
+    thread = ctypes.pythonapi.PyThreadState_Get()
+    get_frame = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyThreadState_GetFrame", ctypes.pythonapi))
+
+    def read() -> types.FrameType | None:
+        try:
+            frame: types.FrameType = get_frame(thread)
+        except ValueError:  # it runs no Python code
+            return None
+        return frame
+
+    return read
 
 
 def is_ours(frame: types.FrameType) -> bool:

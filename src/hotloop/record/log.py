@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter_ns
 from typing import Any
 
@@ -91,6 +91,14 @@ class Log:
     def note(self, sentence: str) -> None:
         if sentence not in self.unseen and len(self.unseen) < 50:
             self.unseen.append(sentence)
+
+    def attempt(self, work: Callable[[], None]) -> None:
+        """Do some of our own work: should it fail, the program must not hear of it."""
+        try:
+            work()
+        except Exception as error:  # noqa: BLE001  whatever it is
+            name = getattr(work, "__qualname__", "its own work")
+            self.note(f"The recorder stumbled in {name}: {type(error).__name__}: {error}.")
 
     def events(self) -> tuple[Event, ...]:
         return tuple(

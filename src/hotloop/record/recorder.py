@@ -52,6 +52,10 @@ class Recorder:
         return os.getpid() == self.log.pid
 
     def drain(self) -> None:
+        with self._lock:
+            self._drain()
+
+    def _drain(self) -> None:
         now = perf_counter_ns()
         for track in list(self.tracks):
             if track.ticks or track.marks:
@@ -78,16 +82,16 @@ class Recorder:
         if not self.mine:
             return
         with self._lock:
-            self.drain()
+            self._drain()
             self._written = self._activity()
             self.recording().save(self.target)
 
     def write_if_more_happened(self) -> None:
-        if self.mine and self._activity() != self._written:
+        self.drain()
+        if self._activity() != self._written:
             self.write()
 
     def _activity(self) -> int:
-        self.drain()
         return self.log.happened + sum(track.steps + track.runs for track in self.tracks)
 
 

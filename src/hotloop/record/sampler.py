@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import _thread
-import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
 from hotloop.model import Place, Sample
-from hotloop.record.frames import Stack
+from hotloop.record.frames import Stack, frame_reader
 from hotloop.record.log import Log, places
 from hotloop.record.phases import Phases
 from hotloop.record.probes.eager import OpCounter
@@ -23,6 +21,8 @@ DRAIN_EVERY = 0.05
 MEMORY_EVERY = 0.05
 SNAPSHOT_EVERY = 1.0
 SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it cost
+TOGETHER = 0.004  # seconds before it is due at which a chore is done with another: each waking costs the program
+PATIENCE = 5.0
 KEYS = 3000
 
 
@@ -50,19 +50,19 @@ class _Spent:
 
 
 class Sampler:
-    """Seconds by phase and stack. A sample weighs the time since the one before, never one."""
+    """Seconds by phase and stack, of the thread that makes it. A sample weighs the time since the one before."""
 
     def __init__(self, log: Log, ops: OpCounter, importing: Callable[[], bool]) -> None:
         self._log = log
         self._importing = importing
         self._phases = Phases(log.frames)
         self._ops = ops
-        self._main = threading.main_thread().ident or 0
+        self._frame = frame_reader()
         self._before = perf_counter()
         self._found: dict[tuple[str, Stack], _Spent] = {}
 
     def look(self) -> None:
-        frame = sys._current_frames().get(self._main)
+        frame = self._frame()
         now = perf_counter()
         elapsed, self._before = now - self._before, now
         if self._importing():
@@ -101,33 +101,35 @@ class Clockwork:
         self._log = log
         self._write = write
         self._chores: list[_Chore] = []
-        self.stopped = False
+        self._ending = _thread.allocate_lock()  # held while the thread shall run
+        self._running = _thread.allocate_lock()  # held while it does
 
     def every(self, seconds: float, work: Callable[[], None], *, later: float = 0.0) -> None:
         """`later`: the interval once it was done `SAMPLED_WELL` times."""
         self._chores.append(_Chore(seconds, later or seconds, work))
 
     def start(self) -> None:
+        self._ending.acquire()
+        self._running.acquire()
         _thread.start_new_thread(self._run, ())
+
+    def stop(self) -> None:
+        """And wait for it: a thread that outlives the interpreter may crash the process on its way out."""
+        if self._ending.locked():
+            self._ending.release()
+            self._running.acquire(timeout=PATIENCE)
 
     def _run(self) -> None:
         due = time.monotonic() + SNAPSHOT_EVERY / 4
-        while not self.stopped:
-            time.sleep(max(0.001, min(chore.due for chore in self._chores) - time.monotonic()))
+        while not self._ending.acquire(timeout=max(0.001, min(chore.due for chore in self._chores) - time.monotonic())):
             now = time.monotonic()
             for chore in self._chores:
-                if now >= chore.due:
+                if now >= chore.due - TOGETHER:
                     chore.done += 1
                     chore.due = now + (chore.every if chore.done < SAMPLED_WELL else chore.later)
-                    self._do(chore.work)
-            if now >= due and not self.stopped:
-                self._do(self._write)
+                    self._log.attempt(chore.work)
+            if now >= due:
+                self._log.attempt(self._write)
                 cost = time.monotonic() - now
                 due = time.monotonic() + max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * cost)
-
-    def _do(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except Exception as error:  # noqa: BLE001  a chore that fails must not print into the program's stderr
-            name = getattr(work, "__qualname__", "a chore")
-            self._log.note(f"The recorder stumbled in {name}: {type(error).__name__}: {error}.")
+        self._running.release()

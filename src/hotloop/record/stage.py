@@ -39,18 +39,19 @@ class Stage:
 
     def begin(self) -> None:
         self.recorder.start()
-        self.recorder.write()
+        self.recorder.log.attempt(self.recorder.write)
         self.clockwork.start()
 
     def end(self, how: Exit) -> None:
         """The program's own code has ended. Saved now: what follows (exit handlers, threads) may hang."""
         self.recorder.exit = how
-        self.recorder.write()
+        self.recorder.log.attempt(self.recorder.write)
 
     def close(self) -> None:
         """Exit handlers and threads have ended too."""
-        self.clockwork.stopped = True
-        self.recorder.write_if_more_happened()
+        if self.recorder.mine:
+            self.clockwork.stop()
+            self.recorder.log.attempt(self.recorder.write_if_more_happened)
 
 
 def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage:
@@ -69,7 +70,7 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
         sampler = Sampler(log, ops, lambda: finder.importing)
         clockwork.every(SAMPLE_EVERY, sampler.look, later=SAMPLE_LATER)
         recorder.samples = sampler.samples
-    os.register_at_fork(after_in_child=lambda: _go_deaf(recorder, clockwork))
+    os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
     return Stage(recorder, clockwork, finder.ticked(path, frames.shown(path)))
 
 
@@ -123,10 +124,9 @@ def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> N
     recorder.living["peak_rss"] = lambda: max(track.peak, peak_rss())
 
 
-def _go_deaf(recorder: Recorder, clockwork: Clockwork) -> None:
+def _go_deaf(recorder: Recorder) -> None:
     """A forked process is not recorded, and must not touch the recording of its parent."""
     recorder.log.deaf = True
-    clockwork.stopped = True
 
 
 def hide_frames(error: BaseException) -> None:
