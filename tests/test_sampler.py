@@ -15,7 +15,7 @@ from hotloop.record.track import Track
 
 # Garbage with a `threading.local` in it, as every tf.Graph leaves, while another thread looks as often as it can.
 LITTERS = """
-import sys, _thread, threading, time
+import gc, sys, _thread, threading, time
 from hotloop.record.frames import frame_reader
 
 read, looks = frame_reader(), 0
@@ -23,9 +23,11 @@ read, looks = frame_reader(), 0
 def look():
     global looks
     while True:
+        gc.disable()
         frame = read()
         while frame is not None:
             frame = frame.f_back
+        gc.enable()
         looks += 1
         time.sleep(0)  # a thread that never lets go would leave the other no turn
 

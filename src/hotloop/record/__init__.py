@@ -98,8 +98,3 @@ def _interrupts_left_to_the_child() -> Iterator[None]:
 
 def _exit(code: int, exception: str) -> Exit:
     return Exit(None, -code, exception) if code < 0 else Exit(code, None, exception)
-
-
-def shell_code(code: int) -> int:
-    """A raw return code as a shell would say it."""
-    return 128 - code if code < 0 else code

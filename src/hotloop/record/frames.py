@@ -106,19 +106,26 @@ def frame_reader() -> Callable[[], types.FrameType | None]:
     """Reads, from any thread, where the thread that asks for the reader is now.
 
     Not `sys._current_frames`: before Python 3.11.9 it hangs when garbage is collected inside it and a
-    `threading.local` goes, and every graph of TensorFlow has one.
+    `threading.local` goes, and every graph of TensorFlow has one. Collection must be off while a frame is read and
+    its `f_back`s are followed: a finalizer may let the other thread run on, and what was being read is gone.
     """
     import ctypes
 
-    ctypes.pythonapi.PyThreadState_Get.restype = ctypes.c_void_p
-    thread = ctypes.pythonapi.PyThreadState_Get()
-    get_frame = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)(("PyThreadState_GetFrame", ctypes.pythonapi))
+    python = ctypes.PyDLL(
+        "python", handle=ctypes.pythonapi._handle
+    )  # with prototypes of its own: those of `ctypes.pythonapi` belong to everybody
+    python.PyThreadState_Get.restype = ctypes.c_void_p
+    python.PyThreadState_GetFrame.argtypes = [ctypes.c_void_p]
+    python.PyThreadState_GetFrame.restype = ctypes.c_void_p  # a `py_object` that is NULL crashes Python 3.11
+    python.Py_DecRef.argtypes = [ctypes.c_void_p]
+    thread = python.PyThreadState_Get()
 
     def read() -> types.FrameType | None:
-        try:
-            frame: types.FrameType = get_frame(thread)
-        except ValueError:  # it runs no Python code
-            return None
+        address = python.PyThreadState_GetFrame(thread)
+        if not address:
+            return None  # it runs no Python code
+        frame: types.FrameType = ctypes.cast(address, ctypes.py_object).value
+        python.Py_DecRef(address)
         return frame
 
     return read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,10 +16,10 @@ from hotloop.record.phases import Phases
 from hotloop.record.probes.eager import OpCounter
 
 SAMPLE_EVERY = 0.01
-SAMPLE_LATER = 0.02  # after the first few hundred samples: each costs the program a hand-over of the interpreter lock
-SAMPLED_WELL = 400
-DRAIN_EVERY = 0.05
-MEMORY_EVERY = 0.05
+SAMPLE_LATER = 0.02  # after the first hundred samples: each costs the program a hand-over of the interpreter lock
+SAMPLED_WELL = 100
+DRAIN_EVERY = 0.1
+MEMORY_EVERY = 0.1
 SNAPSHOT_EVERY = 1.0
 SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it cost
 TOGETHER = 0.004  # seconds before it is due at which a chore is done with another: each waking costs the program
@@ -62,13 +63,17 @@ class Sampler:
         self._found: dict[tuple[str, Stack], _Spent] = {}
 
     def look(self) -> None:
-        frame = self._frame()
         now = perf_counter()
         elapsed, self._before = now - self._before, now
         if self._importing():
             return  # counted as `import_seconds`, and nobody's loop
-        phase, stack = self._phases.read(frame, self._log.doing)
-        del frame  # held no longer than needed: it keeps the program's locals alive
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            phase, stack = self._phases.read(self._frame(), self._log.doing)
+        finally:
+            if collects:
+                gc.enable()
         self._entry(phase, stack).add(elapsed, self._ops.look())
 
     def _entry(self, phase: str, stack: Stack) -> _Spent:

@@ -19,6 +19,7 @@ MUTATORS = {
     "add", "append", "appendleft", "clear", "discard", "extend", "insert", "pop", "popleft", "popitem", "put",
     "remove", "reverse", "setdefault", "sort", "update", "write",
 }  # fmt: skip
+MODEL_CHANGES = {"compile", "fit", "fit_generator", "load_weights", "set_weights", "train_on_batch"}
 # Setting these on a Keras optimizer assigns a variable: compiled code sees the new value.
 LIVE_ATTRIBUTES = {"learning_rate", "lr"}
 
@@ -124,13 +125,7 @@ def root_name(node: ast.AST) -> Iterator[str]:
 
 def home(name: str, scope: Scope) -> Scope:
     """The scope that a name belongs to, as code in `scope` sees it; the module's, where nothing binds it."""
-    seeker: Scope | None = scope
-    while seeker is not None:
-        visible = seeker is scope or not isinstance(seeker.node, ast.ClassDef)
-        if visible and name in seeker.bindings and name not in seeker.outer_names:
-            return seeker
-        seeker = seeker.parent
-    return scope.module.scope
+    return scope.owner(name) or scope.module.scope
 
 
 def needs(nodes: Iterable[ast.AST], scope: Scope, project: Project) -> dict[str, Scope]:

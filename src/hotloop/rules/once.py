@@ -9,7 +9,7 @@ from typing import Any
 
 from hotloop.model import Finding
 from hotloop.rules.loops import in_loop
-from hotloop.rules.moving import call_at
+from hotloop.rules.moving import MODEL_CHANGES, MUTATORS, call_at
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Loop, Scope, names_read, names_stored
 from hotloop.source.project import Project, loops_of
@@ -28,8 +28,7 @@ LEAVES = (
     ast.Delete,
 )
 ACTS = {"print", "input", "exit", "time.time", "time.perf_counter", "sys.exit", "next"}
-MUTATES = {"append", "extend", "write", "add", "update", "insert", "pop", "put", "send", "writerow", "fit", "compile",
-           "train_on_batch", "load_weights", "set_weights", "run", "eval", "predict"}  # fmt: skip
+HAPPENS = MUTATORS | MODEL_CHANGES | {"eval", "predict", "run", "send", "writerow"}  # methods that act in every step
 
 
 @dataclass(frozen=True)
@@ -119,7 +118,7 @@ class Step:
         if isinstance(node, ast.Call):
             name = self.project.name_of(node.func, self.scope)
             method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-            if name in ACTS or (method in MUTATES and not name.startswith("np.")):
+            if name in ACTS or (method in HAPPENS and not name.startswith("np.")):
                 raise Refused(f"it calls `{ast.unparse(node.func)}`, which must happen in every step", node)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hotloop.rules.moving import MUTATORS, names_in, root_name
-from hotloop.source.module import Scope
+from hotloop.source.module import Binding, Scope
 from hotloop.source.rewrite import Refused
 
 if TYPE_CHECKING:
@@ -45,8 +45,9 @@ STATEMENTS = {
 
 def refuse_python(nodes: Sequence[ast.AST], scope: Scope, what: str, project: Project) -> None:
     """Raises Refused at the first thing in these nodes of `scope` that must run in Python in each step."""
-    own = names_in(nodes)
-    _refuse(nodes, scope, set(own.binds) - own.declared, what, project, set())
+    names = names_in(nodes)
+    own = {name for name in set(names.binds) - names.declared if _is_made_here(scope.bindings.get(name, []))}
+    _refuse(nodes, scope, own, what, project, set())
 
 
 def _refuse(
@@ -114,7 +115,13 @@ def _reason_of_call(node: ast.Call, scope: Scope, local: set[str], project: Proj
 
 def _locals(scope: Scope) -> set[str]:
     """What a function makes itself: a list that it was handed is not its own."""
-    return {name for name, bound in scope.bindings.items() if all(b.kind != "parameter" for b in bound)}
+    return {name for name, bound in scope.bindings.items() if _is_made_here(bound)}
+
+
+def _is_made_here(bindings: Sequence[Binding]) -> bool:
+    """Not handed in, and not another name for something that lives elsewhere."""
+    aliases = (ast.Name, ast.Attribute, ast.Subscript)
+    return all(b.kind != "parameter" and not isinstance(b.value, aliases) for b in bindings)
 
 
 def _is_local(node: ast.AST, local: set[str]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -104,10 +103,3 @@ def shown(file: Path, root: Path) -> str:
 def _dotted(file: Path, root: Path) -> str:
     parts = list(Path(shown(file, root)).with_suffix("").parts)
     return ".".join(part for part in parts if part not in ("/", "__init__"))
-
-
-def excerpt(module: Module, node: ast.AST) -> str:
-    """The source of a node on one line, for messages."""
-    text = ast.get_source_segment(module.data.decode("utf-8", "replace"), node) or ""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:57] + "..."

@@ -195,7 +195,7 @@ def _attribute_changes(expr: ast.Attribute, scope: Scope, loop: Loop, project: P
     for binding in owner.attributes.get(expr.attr, []):
         if binding.value is None or _is_array(binding.value, binding.where.scope, project, depth):
             continue
-        here = [binding.where, *[call.where for call in project.callers.get(binding.where.scope, ())]]
+        here = [binding.where, *[call.where for call in project.callers(binding.where.scope)]]
         if any(where.scope is scope and in_loop(where, loop) for where in here):
             old = [n for n in ast.walk(binding.value) if isinstance(n, ast.Attribute) and n.attr == expr.attr]
             if binding.kind == "augment" or old:

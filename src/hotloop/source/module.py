@@ -57,6 +57,16 @@ class Scope:
     def is_method(self) -> bool:
         return self.is_function and self.parent is not None and isinstance(self.parent.node, ast.ClassDef)
 
+    def owner(self, name: str) -> Scope | None:
+        """The scope that a name belongs to as code here sees it: the nearest that binds it, classes skipped."""
+        seeker: Scope | None = self
+        while seeker is not None:
+            visible = seeker is self or not isinstance(seeker.node, ast.ClassDef)
+            if visible and name in seeker.bindings and name not in seeker.outer_names:
+                return seeker
+            seeker = seeker.parent
+        return None
+
     def bind(self, binding: Binding) -> None:
         target = self
         if binding.name in self.outer_names:

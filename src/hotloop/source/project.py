@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,8 +56,8 @@ class Project:
         self.root = root
         self.modules = {module.path: module for module in modules}
         self._files = {module.file: module for module in modules}
-        self.callers: dict[Scope, list[Call]] = {}
-        self.mapped: dict[Scope, list[Call]] = {}  # `map(f, xs)`: f runs once per x
+        self._callers: dict[Scope, list[Call]] = {}
+        self._mapped: dict[Scope, list[Call]] = {}  # `map(f, xs)`: f runs once per x
         self.traced_scopes: set[Scope] = set()
         self._memo: dict[ast.expr, Value | None] = {}
         self._dotted: dict[tuple[Path, str], Value | None] = {}
@@ -75,7 +75,7 @@ class Project:
             for module in self.modules.values():
                 for call in module.calls:
                     self._link_call(call, callers, mapped)
-            self.callers, self.mapped = callers, mapped
+            self._callers, self._mapped = callers, mapped
         self._memo.clear()
         for module in self.modules.values():
             for scope in module.scopes:
@@ -124,6 +124,10 @@ class Project:
             elif attribute in CALLS_ONCE:
                 callers.setdefault(passed.scope, []).append(call)
 
+    def callers(self, scope: Scope) -> Sequence[Call]:
+        """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
+        return self._callers.get(scope, ())
+
     # -- values --------------------------------------------------------------------------------------------------------
 
     def name_of(self, expr: ast.expr, scope: Scope) -> str:
@@ -167,14 +171,9 @@ class Project:
         return None
 
     def bindings(self, name: str, scope: Scope) -> list[Binding]:
-        """The bindings of a name as code in `scope` sees it: the nearest scope that binds it, classes skipped."""
-        seeker: Scope | None = scope
-        while seeker is not None:
-            visible = seeker is scope or not isinstance(seeker.node, ast.ClassDef)
-            if visible and name in seeker.bindings and name not in seeker.outer_names:
-                return seeker.bindings[name]
-            seeker = seeker.parent
-        return []
+        """The bindings of a name as code in `scope` sees it."""
+        owner = scope.owner(name)
+        return owner.bindings[name] if owner else []
 
     def literal(self, name: str, scope: Scope) -> tuple[ast.expr, Scope] | None:
         """The one expression that a name is assigned, and where, through imports of the project's own modules."""
@@ -222,7 +221,7 @@ class Project:
         scope = binding.where.scope
         if scope.is_method and scope.parameters[:1] == [binding.name] and scope.parent:
             return Value("object", scope=scope.parent)
-        for call in self.callers.get(scope, ())[:8]:
+        for call in self.callers(scope)[:8]:
             argument = argument_for(call, scope, binding.name)
             value = self.resolve(argument, call.where.scope, depth) if argument is not None else None
             if value:
@@ -382,7 +381,7 @@ class Project:
             return True
         if scope.parent is not None and scope.parent.is_function and self._traced_scope(scope.parent, seen):
             return True
-        calls = [call for call in self.callers.get(scope, ()) if call.where.scope not in seen]
+        calls = [call for call in self.callers(scope) if call.where.scope not in seen]
         return bool(calls) and all(self._traced_scope(call.where.scope, seen) for call in calls)
 
     def _is_graph_loop(self, loop: Loop) -> bool:
@@ -410,8 +409,8 @@ class Project:
             seen.add(scope)
             if self.is_cached(scope) or scope in self.traced_scopes:
                 continue
-            queue += [(call.where, (call, *chain), path) for call in self.callers.get(scope, ())]
-            for call in self.mapped.get(scope, ()):
+            queue += [(call.where, (call, *chain), path) for call in self.callers(scope)]
+            for call in self._mapped.get(scope, ()):
                 loop = next((lp for lp in call.where.scope.module.loops if lp.node is call.node), None)
                 loop = loop or Loop(call.node, call.where, "map")
                 found.append(Running((*path.loops, loop), (*path.chains, (call, *chain))))

@@ -71,7 +71,7 @@ def _trains(scope: Scope, tape: str, project: Project) -> bool:
     """Whether gradients of this tape reach variables: here, or in a caller that is handed them."""
     if not any(_calls(scope, {"gradient"}, tape)):
         return False
-    homes = [scope, *[call.where.scope for call in project.callers.get(scope, ())]]
+    homes = [scope, *[call.where.scope for call in project.callers(scope)]]
     return any(any(_calls(home, UPDATES)) for home in homes)
 
 

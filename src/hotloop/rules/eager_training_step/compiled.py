@@ -61,7 +61,7 @@ def _refuse_new_function_per_step(scope: Scope, project: Project) -> None:
 
 
 def _refuse_changing_numbers(scope: Scope, project: Project) -> None:
-    for call in project.callers.get(scope, ()):
+    for call in project.callers(scope):
         for name in scope.parameters:
             argument = argument_for(call, scope, name)
             if argument is not None and changing_number(argument, call.where, project):
@@ -89,7 +89,7 @@ def _refuse_stale_names(scope: Scope, project: Project) -> None:
 
 def _refuse_rebound(scope: Scope, name: str, owner: Scope, project: Project) -> None:
     """`model = a(); step(); model = b(); step()`."""
-    calls = [c.node.lineno for c in project.callers.get(scope, ()) if c.where.scope is owner]
+    calls = [c.node.lineno for c in project.callers(scope) if c.where.scope is owner]
     bindings = owner.bindings.get(name, [])
     later = [b.node for b in bindings if calls and getattr(b.node, "lineno", 0) > min(calls)]
     if later and len(bindings) > 1:

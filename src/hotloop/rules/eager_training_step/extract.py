@@ -248,7 +248,7 @@ def _refuse_parameter(name: str, where: Context, project: Project) -> None:
         if fresh and binding.where.loop is not None and binding.where.loop is where.loop:
             raise Refused(f"`{name}` is made anew in each step: make it once, before the loop", binding.node)
         if binding.kind == "parameter":
-            for call in project.callers.get(scope, ()):
+            for call in project.callers(scope):
                 argument = argument_for(call, scope, name)
                 if argument is not None and changing_number(argument, call.where, project):
                     raise Refused(

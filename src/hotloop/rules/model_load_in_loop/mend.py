@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.moving import MODEL_CHANGES
 from hotloop.rules.once import Step, bound_names, extract, fills, lift, remember_call, same_object, step_at
 from hotloop.source.module import Call, Scope, names_read
 from hotloop.source.project import Project, argument_for
@@ -19,7 +20,7 @@ INTO_GRAPH = {
     "tf.saved_model.loader.load",
 }
 RESETS = {"save", "save_weights", "clear_session", "reset_default_graph", "exists", "isfile"}
-CHANGES = {"fit", "compile", "train_on_batch", "load_weights", "set_weights", "pop", "add", "fit_generator"}
+CHANGES = MODEL_CHANGES | {"add", "pop"}
 
 
 def load_once(finding: Finding, project: Project) -> Fix:
@@ -56,7 +57,7 @@ def _require_unchanged(call: Call, step: Step) -> None:
     statement, scope = call.where.statement, step.scope
     _refuse_changes(scope, bound_names(statement) if isinstance(statement, ast.Assign) else set(), step.project)
     if call.node in scope.returns or (isinstance(statement, ast.Return) and scope.is_function):
-        for use in step.project.callers.get(scope, ()):
+        for use in step.project.callers(scope):
             at = use.where.statement
             _refuse_changes(use.where.scope, bound_names(at) if isinstance(at, ast.Assign) else set(), step.project)
     for other in step.statements:
