@@ -53,6 +53,12 @@ def in_loop(project: Project, where: Context) -> InLoop | None:
     return found_here.lowered() if len(chain) > FAR else found_here
 
 
+def outside_loops(where: Context, confidence: Confidence) -> dict[str, object]:
+    """The finding's own fields for a rule that asks about no loop: as sure as it says, less so in tests."""
+    aside = where.scope.module.is_test or where.scope.module.is_benchmark or _in_test(where)
+    return {"basis": "static", "confidence": "low" if aside else confidence}
+
+
 def _in_test(where: Context) -> bool:
     scope = where.scope
     while scope is not None:
