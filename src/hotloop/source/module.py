@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 import gc
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.Gener
 SUPPRESSION = re.compile(rb"#\s*hotloop:\s*ignore\[([\w\-, ]+)\]")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Scope:
     """A module, class, function or lambda: what it binds and where it was defined."""
 
@@ -83,7 +83,7 @@ class Scope:
         return None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Loop:
     """A for, while or comprehension, or a `map(f, xs)`."""
 
@@ -112,7 +112,7 @@ class Loop:
         return set()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Context:
     """Where a node stands: scope, innermost loop of that scope, statement, and the `with`s and tests around it."""
 
@@ -123,11 +123,14 @@ class Context:
     tests: tuple[ast.expr, ...] = ()  # of the ifs around it, within the scope
     fallible: bool = False  # inside a try with handlers
 
+    def at(self, statement: ast.stmt) -> Context:
+        return Context(self.scope, self.loop, statement, self.withs, self.tests, self.fallible)
+
     def inside(self, **change: object) -> Context:
-        return Context(**{**self.__dict__, **change})
+        return replace(self, **change)  # type: ignore[arg-type]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Binding:
     """One way a name gets a value. `value` is what it is bound to, where an expression says so."""
 
@@ -140,7 +143,7 @@ class Binding:
     scope: Scope | None = None  # def, class: what it defines
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Call:
     node: ast.Call
     where: Context
@@ -156,7 +159,7 @@ class Call:
         return self.node.args[index] if len(self.node.args) > index else None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Module:
     """One parsed file."""
 
@@ -225,6 +228,17 @@ def names_read(node: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
 
 
+LEAVES = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})
+_WITHOUT_CODE = frozenset({"annotation", "arg", "attr", "ctx", "id", "kind", "op", "ops", "returns", "type_comment"})
+
+
+_FIELDS = {
+    kind: tuple(name for name in kind._fields if name not in _WITHOUT_CODE)
+    for kind in vars(ast).values()
+    if isinstance(kind, type) and issubclass(kind, ast.AST)
+}
+
+
 class _Builder:
     """Walks with a stack of its own: an `elif` chain of a thousand arms must not exhaust Python's."""
 
@@ -237,19 +251,31 @@ class _Builder:
         module.scope = Scope(module, module.tree, "", None, None)
         module.scopes.append(module.scope)
         self._push(module.tree.body, Context(module.scope, None))
-        while self.stack:
-            node, where = self.stack.pop()
+        contexts, stack = module.contexts, self.stack
+        visits = {name[6:]: getattr(self, name) for name in dir(self) if name.startswith("visit_")}
+        while stack:
+            node, where = stack.pop()
             if isinstance(node, ast.stmt):
-                where = where.inside(statement=node)
-                module.contexts[node] = where
-            visit = getattr(self, f"visit_{type(node).__name__}", None)
+                where = contexts[node] = where.at(node)
+            visit = visits.get(type(node).__name__)
             if visit:
                 visit(node, where)
             else:
-                self._push(ast.iter_child_nodes(node), where)
+                self._descend(node, where)
 
-    def _push(self, nodes: object, where: Context) -> None:
-        self.stack += [(node, where) for node in reversed(list(nodes))]  # type: ignore[call-overload]
+    def _push(self, nodes: Sequence[ast.AST], where: Context) -> None:
+        self.stack += [(node, where) for node in reversed(nodes) if type(node) not in LEAVES]
+
+    def _descend(self, node: ast.AST, where: Context) -> None:
+        """Push the children: what `ast.iter_child_nodes` finds, less what cannot hold anything of interest."""
+        found: list[ast.AST] = []
+        for name in _FIELDS[type(node)]:
+            value = getattr(node, name, None)
+            if value.__class__ is list:
+                found += [item for item in value if isinstance(item, ast.AST)]
+            elif isinstance(value, ast.AST):
+                found.append(value)
+        self._push(found, where)
 
     # definitions
 
@@ -339,7 +365,7 @@ class _Builder:
     def visit_ExceptHandler(self, node: ast.ExceptHandler, where: Context) -> None:  # noqa: N802
         if node.name:
             where.scope.bind(Binding(node.name, "other", where, node))
-        self._push(ast.iter_child_nodes(node), where)
+        self._descend(node, where)
 
     def visit_With(self, node: ast.With | ast.AsyncWith, where: Context) -> None:  # noqa: N802
         self.module.withs.append((node, where))
@@ -414,7 +440,7 @@ class _Builder:
     def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar, where: Context) -> None:  # noqa: N802
         if node.name:
             where.scope.bind(Binding(node.name, "other", where, node))
-        self._push(ast.iter_child_nodes(node), where)
+        self._descend(node, where)
 
     visit_MatchStar = visit_MatchAs  # noqa: N815
 
@@ -425,7 +451,7 @@ class _Builder:
         self.module.contexts[node] = where
         if isinstance(node.func, ast.Name) and node.func.id == "map" and len(node.args) > 1:
             self.module.loops.append(Loop(node, where, "map"))
-        self._push(ast.iter_child_nodes(node), where)
+        self._descend(node, where)
 
     def visit_Return(self, node: ast.Return, where: Context) -> None:  # noqa: N802
         if node.value is not None:
@@ -434,6 +460,6 @@ class _Builder:
 
     def visit_Yield(self, node: ast.Yield | ast.YieldFrom, where: Context) -> None:  # noqa: N802
         where.scope.yields = True
-        self._push(ast.iter_child_nodes(node), where)
+        self._descend(node, where)
 
     visit_YieldFrom = visit_Yield  # noqa: N815
