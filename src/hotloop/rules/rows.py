@@ -1,0 +1,108 @@
+"""Keras models and the data they are handed: is this a model, and does the expression hold one row or a few of them?"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from hotloop.rules.names import is_model
+from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.heat import number
+from hotloop.source.module import Scope
+
+if TYPE_CHECKING:
+    from hotloop.rules.loops import InLoop
+    from hotloop.source import Project
+
+FEW_ROWS = 8  # a call: with more, the work begins to outweigh the fixed cost
+OTHER_LIBRARIES = re.compile(rb"sklearn|xgboost|lightgbm|catboost|torch|statsmodels")
+MODEL_WORDS = re.compile(r"model|net\b|network|classifier|encoder|generator")
+WRAPPERS = {"np.expand_dims", "tf.expand_dims", "np.atleast_2d"}
+RESHAPES = {"tf.reshape", "np.reshape"}
+MAKERS = {
+    "np.array",
+    "np.asarray",
+    "np.stack",
+    "np.vstack",
+    "tf.stack",
+    "tf.convert_to_tensor",
+    "tf.constant",
+}
+
+
+def holds_model(receiver: ast.expr, scope: Scope, project: Project) -> bool | None:
+    """True: a Keras model; False: looks like one; None: is none."""
+    value = project.resolve(receiver, scope)
+    if value is not None and (value.name or value.scope):
+        if value.kind == "object" and value.scope is not None:
+            names = [f"{name}()" for name in project.ancestry(value.scope)]
+            return True if any(is_model(name) or name.startswith("keras.") for name in names) else None
+        return True if is_model(value.name) else None
+    module = scope.module
+    if not MODEL_WORDS.search(ast.unparse(receiver).lower()):
+        return None
+    return None if OTHER_LIBRARIES.search(module.data) or b"keras" not in module.data else False
+
+
+def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project) -> bool:
+    """`np.expand_dims(image, 0)`, `x[None]`, `x[i:i + 1]`, `[x]`, `x.reshape(1, -1)`, or a name that holds one."""
+    if isinstance(data, ast.Name):
+        values = [
+            b.value
+            for b in project.bindings(data.id, scope)
+            if b.value is not None and b.kind == "assign" and (found.chain or stands_in(b.where, found.loop))
+        ]
+        return any(not isinstance(v, ast.Name) and one_row(v, scope, found, project) for v in values)
+    if isinstance(data, ast.List):
+        return len(data.elts) == 1
+    if isinstance(data, ast.Subscript):
+        return _adds_axis(data.slice) or _is_one_wide(data.slice)
+    if isinstance(data, ast.Call):
+        name = project.name_of(data.func, scope)
+        if name in WRAPPERS:
+            return True
+        if name in MAKERS and data.args:
+            return isinstance(data.args[0], ast.List) and len(data.args[0].elts) == 1
+        if name in RESHAPES and len(data.args) > 1:
+            return _is_one(data.args[1])
+        if isinstance(data.func, ast.Attribute) and data.func.attr == "reshape" and data.args:
+            return _is_one(data.args[0])
+        if isinstance(data.func, ast.Attribute) and data.func.attr in ("astype", "copy"):
+            return one_row(data.func.value, scope, found, project)
+    return isinstance(data, ast.BinOp) and one_row(data.left, scope, found, project)
+
+
+def is_wide(data: ast.expr, scope: Scope, project: Project) -> bool:
+    """`x[i:i + CHUNK]`: many rows a call, on purpose."""
+    if isinstance(data, ast.Name):
+        found = project.literal(data.id, scope)
+        return found is not None and not isinstance(found[0], ast.Name) and is_wide(*found, project)
+    index = data.slice if isinstance(data, ast.Subscript) else None
+    upper = index.upper if isinstance(index, ast.Slice) else None
+    if not (isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add)):
+        return False
+    width = number(upper.right, scope, project)
+    return width is None or width > FEW_ROWS
+
+
+def _is_one(shape: ast.expr) -> bool:
+    first = shape.elts[0] if isinstance(shape, ast.Tuple | ast.List) and shape.elts else shape
+    return isinstance(first, ast.Constant) and first.value == 1
+
+
+def _adds_axis(index: ast.expr) -> bool:
+    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    if isinstance(first, ast.Constant):
+        return first.value is None
+    return ast.unparse(first).endswith("newaxis")
+
+
+def _is_one_wide(index: ast.expr) -> bool:
+    """`x[i:i + 1]`."""
+    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    if not (isinstance(first, ast.Slice) and first.lower is not None and isinstance(first.upper, ast.BinOp)):
+        return False
+    upper = first.upper
+    one = isinstance(upper.right, ast.Constant) and upper.right.value == 1 and isinstance(upper.op, ast.Add)
+    return one and ast.dump(upper.left) == ast.dump(first.lower)
