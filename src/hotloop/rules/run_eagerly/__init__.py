@@ -1,0 +1,112 @@
+"""TensorFlow or a Keras model is told to run eagerly, and nothing switches that off again.
+
+**Why**
+
+`run_eagerly=True` and `tf.config.run_functions_eagerly(True)` are debugging aids: every op of every training step goes
+through Python again, one by one, as if no `tf.function` had been written. A small network trains ten times slower so.
+
+**Instead**
+
+Leave the switch out once the bug is found. To look into a compiled step, use `tf.print`, or switch eagerly for one call
+and back again; keep the switch behind a flag (`run_eagerly=args.debug`).
+
+**Not when**
+
+The step does what cannot be compiled: it calls NumPy or `.numpy()` on its tensors, or looks at Python objects that
+change. Then only the part that can be compiled should be put into a `tf.function`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import outside_loops
+from hotloop.source.module import Context, Module, place_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"eagerly"
+
+SWITCHES = {"tf.config.run_functions_eagerly", "tf.config.experimental_run_functions_eagerly"}
+PYTHON_STEPS = {"train_step", "test_step", "call"}
+MODEL = (
+    "{what} makes every step of `fit`, `evaluate` and `predict` run op by op in Python. "
+    "Leave it out, or keep it behind a debugging flag."
+)
+GLOBAL = (
+    "{what} switches off every `tf.function` of the program, those of Keras too. "
+    "Remove it, or switch back with `False` when done."
+)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        models = [
+            (node, where, MODEL.format(what=what), "medium" if _cannot_be_compiled(module) else "high")
+            for node, where, what in _models(module, project)
+        ]
+        switches = [(node, where, GLOBAL.format(what=what), "high") for node, where, what in _switch(module, project)]
+        for node, where, message, confidence in (*models, *switches):
+            if all(_is_main(test) for test in where.tests):
+                yield RULE.finding(place_of(module, node), message, **outside_loops(where, confidence))  # type: ignore[arg-type]
+
+
+def _models(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context, str]]:
+    """`model.compile(..., run_eagerly=True)` and `model.run_eagerly = True`."""
+    for call in module.calls:
+        func = call.node.func
+        for keyword in call.node.keywords:
+            if keyword.arg == "run_eagerly" and isinstance(func, ast.Attribute) and func.attr == "compile":
+                if _is_on(keyword.value, call.where, project):
+                    yield call.node, call.where, f"`run_eagerly={ast.unparse(keyword.value)}`"
+    switched_off = {ast.unparse(target) for node, target in _assigned(module) if _constant(node.value, False)}
+    for node, target in _assigned(module):
+        if _constant(node.value, True) and ast.unparse(target) not in switched_off:
+            yield node, module.contexts[node], f"`{ast.unparse(target)} = True`"
+
+
+def _assigned(module: Module) -> Iterator[tuple[ast.Assign, ast.Attribute]]:
+    for node in module.contexts:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+            if node.targets[0].attr == "run_eagerly":
+                yield node, node.targets[0]
+
+
+def _switch(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context, str]]:
+    """`tf.config.run_functions_eagerly(True)`, where the file never calls it with anything else."""
+    calls = [c for c in module.calls if project.name_of(c.node.func, c.where.scope) in SWITCHES]
+    on = [c for c in calls if (value := c.argument(0, "run_eagerly")) is not None and _is_on(value, c.where, project)]
+    if len(on) == len(calls):
+        for call in on:
+            yield call.node, call.where, f"`{ast.unparse(call.node)}`"
+
+
+def _constant(expr: ast.expr, value: bool) -> bool:
+    return isinstance(expr, ast.Constant) and expr.value is value
+
+
+def _is_on(expr: ast.expr, where: Context, project: Project) -> bool:
+    """`True`, or a name that is nothing else; not one that says that it is for debugging."""
+    if isinstance(expr, ast.Name):
+        known = project.literal(expr.id, where.scope)
+        return known is not None and _constant(known[0], True) and "debug" not in expr.id.lower()
+    return _constant(expr, True)
+
+
+def _is_main(test: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "__name__" for node in ast.walk(test))
+
+
+def _cannot_be_compiled(module: Module) -> bool:
+    """A Keras step of this file takes values out of its tensors, which only works eagerly."""
+    for call in module.calls:
+        func, scope = call.node.func, call.where.scope
+        if isinstance(func, ast.Attribute) and func.attr == "numpy" and scope.is_method and scope.name in PYTHON_STEPS:
+            return True
+    return False
