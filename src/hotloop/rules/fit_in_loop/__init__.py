@@ -1,0 +1,120 @@
+"""Keras `fit()` or `evaluate()` is called in a loop on one example or one batch at a time.
+
+**Why**
+
+`fit()` and `evaluate()` are made for data sets. Each call builds a data pipeline, an iterator, a set of callbacks and a
+history, runs one batch through them and takes it all down again: tens of milliseconds whatever the model, where the
+training step may need one.
+
+**Instead**
+
+`model.train_on_batch(x, y)` or `model.test_on_batch(x, y)` does the same step and nothing else. Better still, collect
+the examples and call `fit` once on all of them: one batch of 32 is far cheaper than 32 batches of one.
+
+**Not when**
+
+Each call gets a whole data set: one epoch per call, a fold, everything that a replay buffer holds. There the fixed cost
+disappears in the work.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.rows import holds_model, is_wide, one_row
+from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.flow import varies
+from hotloop.source.heat import number
+from hotloop.source.module import Call, Scope
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\b(?:fit|evaluate)\b"
+
+SINGLE = {"fit": "train_on_batch", "evaluate": "test_on_batch"}
+MANY_EPOCHS = 3  # a call: with more, the work begins to outweigh the fixed cost
+# What comes with a data set, never with a single batch.
+FOR_DATA_SETS = {"steps_per_epoch", "validation_data", "validation_split", "validation_steps", "steps"}
+BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample|choice|sample_batch)\(")
+DATA_SET = re.compile(r"dataset|generator|\bds\b|loader|_gen\b|sequence", re.IGNORECASE)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            func = call.node.func
+            if not (isinstance(func, ast.Attribute) and func.attr in SINGLE):
+                continue
+            data = call.argument(0, "x")
+            sure = holds_model(func.value, call.where.scope, project) if data is not None else None
+            found = in_loop(project, call.where) if sure is not None else None
+            if found is None or data is None:
+                continue
+            judged = _judged(found if sure else found.lowered(), data, call, project)
+            if judged:
+                found, what = judged
+                message = (
+                    f"`{ast.unparse(func)}` is called on {what} {each(found, call.place)}: a data pipeline, callbacks "
+                    f"and a history are set up for each call. Call `{SINGLE[func.attr]}`, or collect the examples and "
+                    f"call `{func.attr}` once."
+                )
+                yield RULE.finding(call.place, message, **found.where)
+
+
+def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> tuple[InLoop, str] | None:
+    """As sure as the argument makes us: one row, one batch, or who knows how much of this step's own."""
+    scope = call.where.scope
+    if any(keyword.arg in FOR_DATA_SETS for keyword in call.node.keywords) or DATA_SET.search(ast.unparse(data)):
+        return None
+    epochs = call.argument(3, "epochs") if call.node.func.attr == "fit" else None  # type: ignore[attr-defined]
+    if epochs is not None and (number(epochs, scope, project) or 1) > MANY_EPOCHS:
+        return None
+    if one_row(data, scope, found, project):
+        return found, "one example"
+    if not varies(data, scope, found.loop, found.chain, project, calls_vary=True):
+        return None
+    if _is_row_of_batch(data, call, project):
+        return found, "one example"
+    if is_wide(data, scope, project) or _is_batch(data, scope, found, project):
+        return found, "one batch"
+    lowest = found.lowered().lowered()
+    return lowest, "what may be a single batch"
+
+
+def _is_row_of_batch(data: ast.expr, call: Call, project: Project) -> bool:
+    """`for state, action in minibatch: fit(state, ...)`."""
+    loop = call.where.loop
+    if not (isinstance(data, ast.Name) and loop and data.id in loop.targets and loop.iterable is not None):
+        return False
+    iterable, scope = loop.iterable, call.where.scope
+    if isinstance(iterable, ast.Call) and project.name_of(iterable.func, scope) in ("enumerate", "zip", "tqdm.tqdm"):
+        return any(BATCH.search(ast.unparse(a)) for a in iterable.args) and not BATCH.search(data.id)
+    return BATCH.search(ast.unparse(iterable)) is not None and not BATCH.search(data.id)
+
+
+def _is_batch(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth: int = 0) -> bool:
+    """Named or drawn as a batch: `x_batch`, `next(batches)`, rows of `random.sample(memory, 32)`."""
+    text = ast.unparse(data)
+    if BATCH.search(text):
+        return True
+    if depth > 3 or isinstance(data, ast.Constant):
+        return False
+    names = {n.id for n in ast.walk(data) if isinstance(n, ast.Name)}
+    return any(
+        b.value is not None
+        and b.kind in ("assign", "other")
+        and (found.chain or stands_in(b.where, found.loop))
+        and b.where.scope is scope
+        and b.value is not data
+        and _is_batch(b.value, scope, found, project, depth + 1)
+        for name in names
+        for b in project.bindings(name, scope)
+    )
