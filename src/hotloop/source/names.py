@@ -21,6 +21,7 @@ PREFIXES = (
     ("tf.compat.v2", "tf"),
     ("tf.keras", "keras"),
     ("tensorflow_hub", "hub"),
+    ("tensorflow_datasets", "tfds"),
     ("numpy", "np"),
 )
 
