@@ -33,19 +33,24 @@ class HotloopError(Exception):
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A span of source. `path` is relative to the project root where it can be; columns count from 0, lines from 1."""
+    """A span of source. `path` is relative to the project root where it can be; columns count from 0, lines from 1.
+
+    In a notebook, `cell` counts all cells from 1, and lines count from the start of the cell.
+    """
 
     path: str
     line: int
     col: int = 0
     end_line: int = 0
     end_col: int = 0
+    cell: int | None = None
 
     def covers(self, other: Place) -> bool:
-        return self.path == other.path and self.line <= other.line <= max(self.end_line, self.line)
+        same = (self.path, self.cell) == (other.path, other.cell)
+        return same and self.line <= other.line <= max(self.end_line, self.line)
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
+        return f"{self.path}:{self.line}" if self.cell is None else f"{self.path}:cell {self.cell}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -337,6 +342,8 @@ def to_plain(value: Any) -> Any:
     """Nouns to what JSON can hold. A union of nouns (`Fix | Refusal`) says which in a `type` key."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         plain = {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        if isinstance(value, Place) and value.cell is None:
+            del plain["cell"]  # a recording holds thousands of places, and none lies in a notebook
         return {"type": type(value).__name__.lower(), **plain} if isinstance(value, Fix | Refusal) else plain
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
