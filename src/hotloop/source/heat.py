@@ -104,10 +104,16 @@ def _never_grown(name: str, scope: Scope) -> bool:
     return True
 
 
-def number(expr: ast.expr, scope: Scope, project: Project) -> float | None:
+def number(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> float | None:
     """The value of a constant number, through names and arithmetic."""
+    if depth > 6:
+        return None
+    if isinstance(expr, ast.Name):
+        known = project.literal(expr.id, scope)
+        if known is not None and isinstance(known[0], ast.BinOp):
+            return number(*known, project, depth + 1)
     if isinstance(expr, ast.BinOp):
-        left, right = number(expr.left, scope, project), number(expr.right, scope, project)
+        left, right = (number(side, scope, project, depth + 1) for side in (expr.left, expr.right))
         if left is None or right is None:
             return None
         try:

@@ -98,6 +98,6 @@ def calls_eager(x):
 
 @tf.function
 def traced_loop(x):
-    for i in range(100):
+    for i in range(100):  # expect: unrolled-loop
         x = step(x, i)
     return x
