@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.compiled import arguments, has_signature
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.flow import changing_number
 from hotloop.source.module import Call, Scope
@@ -41,7 +42,7 @@ def check(project: Project) -> Iterator[Finding]:
             if call.where.loop is None:
                 continue
             target = project.resolve(call.node.func, call.where.scope)
-            if target is None or target.kind != "traced" or _has_signature(call, target.scope, project):
+            if target is None or target.kind != "traced" or has_signature(call, target.scope, project):
                 continue
             yield from _changing(call, target.scope, project)
 
@@ -50,7 +51,7 @@ def _changing(call: Call, callee: Scope | None, project: Project) -> Iterator[Fi
     found = in_loop(project, call.where)
     if found is None:
         return
-    for argument, name in _arguments(call, callee):
+    for argument, name in arguments(call, callee):
         loop = changing_number(argument, call.where, project)
         if loop is None:
             continue
@@ -61,27 +62,6 @@ def _changing(call: Call, callee: Scope | None, project: Project) -> Iterator[Fi
         )
         yield RULE.finding(call.place, message, **there.where)
         return
-
-
-def _arguments(call: Call, callee: Scope | None) -> Iterator[tuple[ast.expr, str]]:
-    names = callee.parameters if callee else []
-    if callee and callee.is_method:
-        names = names[1:]
-    for index, argument in enumerate(call.node.args):
-        if not isinstance(argument, ast.Starred):
-            yield argument, names[index] if index < len(names) else ast.unparse(argument)
-    for keyword in call.node.keywords:
-        if keyword.arg:
-            yield keyword.value, keyword.arg
-
-
-def _has_signature(call: Call, callee: Scope | None, project: Project) -> bool:
-    """An `input_signature` turns numbers into tensors by itself."""
-    makers = [d for d in (callee.decorators if callee else []) if isinstance(d, ast.Call)]
-    if isinstance(call.node.func, ast.Name):
-        bindings = project.bindings(call.node.func.id, call.where.scope)
-        makers += [b.value for b in bindings if isinstance(b.value, ast.Call)]
-    return any(k.arg == "input_signature" for maker in makers for k in maker.keywords)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.compiled import arguments
 from hotloop.rules.moving import call_at, tensorflow_name
-from hotloop.rules.python_number_argument import _arguments
 from hotloop.rules.python_number_argument.uses import uses_of
 from hotloop.source.flow import changing_number
 from hotloop.source.module import Binding, Call, Scope
@@ -30,7 +30,7 @@ def pass_tensor(finding: Finding, project: Project) -> Fix:
         raise Refused(f"the source of `{ast.unparse(call.node.func)}` is not in sight", call.node)
     tensorflow = tensorflow_name(scope)
     rewriter, names = Rewriter(scope.module), []
-    for argument, name in _arguments(call, callee):
+    for argument, name in arguments(call, callee):
         if changing_number(argument, call.where, project) is None:
             continue
         dtype = _dtype(argument, name, call, callee, project)
