@@ -31,7 +31,8 @@ from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.heat import number
-from hotloop.source.module import Call, Scope
+from hotloop.source.module import Call, Scope, names_read
+from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -43,7 +44,7 @@ SINGLE = {"fit": "train_on_batch", "evaluate": "test_on_batch"}
 MANY_EPOCHS = 3  # a call: with more, the work begins to outweigh the fixed cost
 # What comes with a data set, never with a single batch.
 FOR_DATA_SETS = {"steps_per_epoch", "validation_data", "validation_split", "validation_steps", "steps"}
-BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample|choice|sample_batch)\(")
+BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
 DATA_SET = re.compile(r"dataset|generator|\bds\b|loader|_gen\b|sequence", re.IGNORECASE)
 
 
@@ -77,16 +78,15 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> tupl
     epochs = call.argument(3, "epochs") if call.node.func.attr == "fit" else None  # type: ignore[attr-defined]
     if epochs is not None and (number(epochs, scope, project) or 1) > MANY_EPOCHS:
         return None
-    if one_row(data, scope, found, project):
+    if isinstance(data, ast.List) and len(data.elts) > 1:
+        data = data.elts[0]  # a model of several inputs
+    if one_row(data, scope, found, project) or _is_row_of_batch(data, call, project):
         return found, "one example"
-    if not varies(data, scope, found.loop, found.chain, project, calls_vary=True):
-        return None
-    if _is_row_of_batch(data, call, project):
-        return found, "one example"
-    if is_wide(data, scope, project) or _is_batch(data, scope, found, project):
+    if is_wide(data, scope, project) or _is_batch(data, scope, found, found.chain, project):
         return found, "one batch"
-    lowest = found.lowered().lowered()
-    return lowest, "what may be a single batch"
+    if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
+        return found.lowered().lowered(), "what may be a single batch"
+    return None
 
 
 def _is_row_of_batch(data: ast.expr, call: Call, project: Project) -> bool:
@@ -100,21 +100,22 @@ def _is_row_of_batch(data: ast.expr, call: Call, project: Project) -> bool:
     return BATCH.search(ast.unparse(iterable)) is not None and not BATCH.search(data.id)
 
 
-def _is_batch(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth: int = 0) -> bool:
-    """Named or drawn as a batch: `x_batch`, `next(batches)`, rows of `random.sample(memory, 32)`."""
-    text = ast.unparse(data)
-    if BATCH.search(text):
+def _is_batch(
+    data: ast.expr, scope: Scope, found: InLoop, chain: tuple[Call, ...], project: Project, depth: int = 0
+) -> bool:
+    """Named or drawn as a batch: `x_batch`, rows of `random.sample(memory, 32)`, here or where the loop calls us."""
+    if BATCH.search(ast.unparse(data)):
         return True
-    if depth > 3 or isinstance(data, ast.Constant):
+    if depth > 3:
         return False
-    names = {n.id for n in ast.walk(data) if isinstance(n, ast.Name)}
-    return any(
-        b.value is not None
-        and b.kind in ("assign", "other")
-        and (found.chain or stands_in(b.where, found.loop))
-        and b.where.scope is scope
-        and b.value is not data
-        and _is_batch(b.value, scope, found, project, depth + 1)
-        for name in names
-        for b in project.bindings(name, scope)
-    )
+    for name in names_read(data):
+        for binding in scope.bindings.get(name, []):
+            if binding.kind == "parameter" and chain:
+                argument = argument_for(chain[-1], scope, name)
+                caller = chain[-1].where.scope
+                if argument is not None and _is_batch(argument, caller, found, chain[:-1], project, depth + 1):
+                    return True
+            elif binding.value is not None and (chain or stands_in(binding.where, found.loop)):
+                if _is_batch(binding.value, scope, found, chain, project, depth + 1):
+                    return True
+    return False
