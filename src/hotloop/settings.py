@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from hotloop.model import HotloopError
 
 
 def cache_dir() -> Path:
@@ -19,3 +23,78 @@ def last_recording(root: Path) -> Path:
     """Where `run` leaves its recording of a project, and where `report` looks for it."""
     name = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
     return cache_dir() / "recordings" / name / "last.json.gz"
+
+
+# -- configuration -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`[tool.hotloop]` of pyproject.toml, or hotloop.toml. Its paths and patterns are relative to `folder`."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    baseline: str | None = None
+    folder: Path = field(default_factory=Path.cwd)
+    file: Path | None = None
+
+
+def load_settings(paths: Iterable[Path]) -> Settings:
+    """The configuration nearest to the paths: of the folder that they share, or of one above it."""
+    start = Path(os.path.commonpath([path.resolve() for path in paths] or [Path.cwd()]))
+    for folder in (start, *start.parents):
+        for name in ("hotloop.toml", "pyproject.toml"):
+            file = folder / name
+            if file.is_file():
+                table = _table(file)
+                if table is not None:
+                    return _settings(table, file)
+    return Settings()
+
+
+def _table(file: Path) -> dict[str, object] | None:
+    """What the file says of hotloop; None if it is a pyproject.toml that does not mention it."""
+    import tomllib
+
+    own = file.name == "hotloop.toml"
+    try:
+        data = file.read_bytes()
+        if not own and b"hotloop" not in data:
+            return None
+        content = tomllib.loads(data.decode())
+    except OSError as error:
+        raise HotloopError(f"cannot read {file}: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise HotloopError(f"{file} is not valid TOML: {error}.") from error
+    if own:
+        return content
+    tool = content.get("tool")
+    table = tool.get("hotloop") if isinstance(tool, dict) else None
+    if table is None or isinstance(table, dict):
+        return table
+    raise HotloopError(f"{file}: `tool.hotloop` must be a table.")
+
+
+def _settings(table: Mapping[str, object], file: Path) -> Settings:
+    lists = ("select", "ignore", "exclude")
+    known = (*lists, "per-file-ignores", "baseline")
+    for key in table:
+        if key not in known:
+            raise HotloopError(f"{file}: there is no setting `{key}`. The settings are: {', '.join(known)}.")
+    per_file = table.get("per-file-ignores", {})
+    if not isinstance(per_file, dict):
+        raise HotloopError(f"{file}: `per-file-ignores` must be a table of patterns, each with a list of rules.")
+    baseline = table.get("baseline")
+    if baseline is not None and not isinstance(baseline, str):
+        raise HotloopError(f"{file}: `baseline` must be a string: the path of a file.")
+    select, ignore, exclude = (_strings(table.get(key, []), key, file) for key in lists)
+    ignores = {pattern: _strings(rules, f"per-file-ignores.{pattern}", file) for pattern, rules in per_file.items()}
+    return Settings(select, ignore, exclude, ignores, baseline, file.parent, file)
+
+
+def _strings(value: object, key: str, file: Path) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    raise HotloopError(f"{file}: `{key}` must be a list of strings.")
