@@ -1,0 +1,132 @@
+"""A cheap `map` runs on each element just before `batch`, where it could run once a batch.
+
+**Why**
+
+Calling a `map` function costs some tens of microseconds, however little it computes. A cast or a division of one
+element is far cheaper than the call; on a batch the same call does the work of all its elements at once, which is
+30 times faster.
+
+**Instead**
+
+Put `batch` before the `map`: `ds.batch(32).map(normalise)`. Arithmetic, casts, `one_hot` and the like work on a batch
+as they are; mind an `axis` that counts from the front.
+
+**Not when**
+
+The function decodes, resizes or crops, so that elements have one shape only after it; or it looks at one element at a
+time (a condition, a random choice per element). Only the last `map` before `batch` can move.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Confidence, Finding
+from hotloop.rules import Rule, inputs
+from hotloop.rules.loops import outside_loops
+from hotloop.source.heat import number
+from hotloop.source.module import Scope
+from hotloop.source.pipelines import Pipeline, Stage, pipelines
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\bbatch\b"
+
+SMALL = 8  # a batch: the call is shared by too few
+BETWEEN = {"shuffle", "repeat", "prefetch", "with_options"}  # may stand between the two and do not care
+COMPUTES = re.compile(
+    r"^(tf|keras\.ops)\.(math\.)?(cast|divide|multiply|add|subtract|to_float|to_int32|to_int64|one_hot|clip_by_value|abs"
+    r"|sqrt|square|rsqrt|exp|log|log1p|pow|minimum|maximum|sigmoid|tanh|floor|round|sign|greater|less|equal|not_equal"
+    r"|greater_equal|less_equal|where|zeros_like|ones_like|floordiv|mod|truediv|divide_no_nan|floormod|negative"
+    r"|bitcast|identity|stop_gradient|saturate_cast|logical_and|logical_or|logical_not)$"
+    r"|^tf\.image\.convert_image_dtype$|^keras\.utils\.normalize$|^tf\.(io\.)?decode_raw$"
+    r"|^keras\.applications\.\w+\.preprocess_input$"
+)
+HARMLESS = re.compile(
+    r"^tf\.(constant|convert_to_tensor|shape)$|^(float|int|len|dict|tuple|list)$|^np\.(float|int|array)"
+)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for pipeline in pipelines(module, project):
+            for stage, batch in _pairs(pipeline):
+                if stage.call.where.scope.module is module or batch.call.where.scope.module is module:
+                    yield from _judged(pipeline, stage, batch, project)
+
+
+def _pairs(pipeline: Pipeline) -> Iterator[tuple[Stage, Stage]]:
+    """Each `map` with the `batch` that it stands before; what is already a batch is none's business."""
+    last: Stage | None = None
+    for stage in pipeline.stages:
+        if stage.name == "batch":
+            if last is not None and not stage.fused:
+                yield last, stage
+            return
+        if stage.name == "map":
+            last = stage
+        elif stage.name not in BETWEEN:
+            last = None
+
+
+def _judged(pipeline: Pipeline, stage: Stage, batch: Stage, project: Project) -> Iterator[Finding]:
+    if stage.function is None or pipeline.kind.endswith(("dataset_from_directory", "make_csv_dataset")):
+        return
+    if stage.optional or not _vectorises(stage.function, project):
+        return
+    size = _size(batch, project)
+    if size is not None and size < SMALL:
+        return
+    others = [s for s in pipeline.before(stage) if s.name not in BETWEEN | {"cache", "take", "skip"}]
+    sure = pipeline.in_memory and not others and size is not None
+    confidence: Confidence = "high" if sure else "medium"
+    name = stage.function.name
+    shown = "a lambda" if name == "<lambda>" else f"`{name}`"
+    many = f"the {size:.0f} elements of a batch" if size is not None else "the elements of a batch"
+    message = (
+        f"`map` calls {shown} on each element, and the call costs more than this little arithmetic. "
+        f"Put `batch` before it, so that one call serves {many}."
+    )
+    yield RULE.finding(stage.call.place, message, **outside_loops(stage.call.where, confidence))
+
+
+def _size(batch: Stage, project: Project) -> float | None:
+    given = batch.argument(0, "batch_size")
+    return number(given, batch.call.where.scope, project) if given is not None else None
+
+
+def _vectorises(function: Scope, project: Project) -> bool:
+    """Whether a function is arithmetic that works on a batch as on an element, and nothing else."""
+    work = inputs.of(function, project)
+    if work is None or work.python:
+        return False
+    if not all(COMPUTES.search(name) or HARMLESS.search(name) for name in work.calls):
+        return False
+    if not (any(COMPUTES.search(name) for name in work.calls) or _arithmetic(function)):
+        return False
+    return not any(_is_per_element(node) for node in ast.walk(function.node))
+
+
+def _arithmetic(function: Scope) -> bool:
+    return any(isinstance(node, ast.BinOp) for node in ast.walk(function.node))
+
+
+def _is_per_element(node: ast.AST) -> bool:
+    """Conditions, loops, positions and shapes: what means something else of a batch."""
+    if isinstance(node, ast.If | ast.IfExp | ast.For | ast.While | ast.ListComp | ast.MatMult):
+        return True
+    if isinstance(node, ast.Subscript):
+        return not _is_key(node.slice)
+    if isinstance(node, ast.Call):
+        return any(k.arg in ("axis", "depth_axis", "axes") for k in node.keywords)
+    return isinstance(node, ast.Attribute) and node.attr in ("shape", "get_shape")
+
+
+def _is_key(index: ast.expr) -> bool:
+    """`x["image"]` is the same of an element and of a batch; `x[0]` is not."""
+    return isinstance(index, ast.Name) or (isinstance(index, ast.Constant) and isinstance(index.value, str))
