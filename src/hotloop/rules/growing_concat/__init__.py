@@ -1,0 +1,85 @@
+"""A tensor or array grows in a loop: `x = tf.concat([x, y], 0)`, which copies all of it in every step.
+
+**Why**
+
+A tensor cannot grow in place. Each `concat` makes a new one and copies everything gathered so far, so that step n costs
+n times as much as the first, and the loop as a whole is quadratic. A growing tensor that reaches a `tf.function` is
+traced again at every size as well.
+
+**Instead**
+
+Collect the parts in a Python list and concatenate once after the loop. In a loop that a `tf.function` compiles
+(`for i in tf.range(n)`), write into a `tf.TensorArray` and `stack()` or `concat()` it at the end. In eager code a list
+is the faster of the two.
+
+**Not when**
+
+Each step needs the whole of it so far: text or frames that a model generates from what it has generated. Then keep a
+cache of states, or a tensor of the full length that is filled in. A few steps do not matter either.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.growing_concat.growth import Growth, growths
+from hotloop.rules.loops import InLoop, each, outside_loops
+from hotloop.source.heat import Heat, loop_heat
+from hotloop.source.module import Loop, place_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\b(?:concat|concatenate|append|vstack|hstack)\b"
+
+USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
+GRAPH_CODE = re.compile(rb"placeholder\(|Session\(|\bslim\b|tf\.contrib|tf\.layers\.|variable_scope\(")
+EAGER_CODE = re.compile(rb"GradientTape|@tf\.function|tf\.function\(|enable_eager|enable_v2")
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        if not USES_TENSORFLOW.search(module.data):
+            continue
+        builds_graph = GRAPH_CODE.search(module.data) is not None and not EAGER_CODE.search(module.data)
+        for growth in growths(module, project):
+            found = _found(growth, project)
+            if found and builds_graph and growth.is_tensor:
+                found = found.lowered().lowered()  # the loop builds the graph, it does not run it
+            if found:
+                place = place_of(module, growth.statement)
+                message = (
+                    f"`{growth.target}` grows by `{growth.spelled}` {each(found, place)}: all that it holds is "
+                    f"copied each time. {_cure(growth, found.loop, project)}"
+                )
+                yield RULE.finding(place, message, **found.where)
+
+
+def _found(growth: Growth, project: Project) -> InLoop | None:
+    heats = {loop: loop_heat(loop, project) for loop in growth.loops}
+    order: tuple[Heat, ...] = ("hot", "warm", "cold")
+    loop = min(growth.loops, key=lambda one: order.index(heats[one]))
+    if project.traced(growth.where) and not _in_graph(loop, project):
+        return None  # unrolled while tracing: that loop is short, and how it is built is another matter
+    sure: dict[Heat, str] = {"hot": "high" if growth.is_tensor else "medium", "warm": "medium", "cold": "low"}
+    confidence = outside_loops(growth.where, sure[heats[loop]])["confidence"]  # type: ignore[arg-type]
+    return InLoop(loop, (), heats[loop], confidence)  # type: ignore[arg-type]
+
+
+def _in_graph(loop: Loop, project: Project) -> bool:
+    iterable = loop.iterable
+    if isinstance(iterable, ast.Call):
+        return project.name_of(iterable.func, loop.where.scope) == "tf.range"
+    return isinstance(loop.node, ast.While)
+
+
+def _cure(growth: Growth, loop: Loop, project: Project) -> str:
+    if growth.is_tensor and (project.traced(growth.where) or (_in_graph(loop, project) and loop.kind == "for")):
+        return "Write the parts into a `tf.TensorArray` and read it once after the loop."
+    return "Append the parts to a list and concatenate once after the loop."

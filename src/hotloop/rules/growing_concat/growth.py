@@ -1,0 +1,138 @@
+"""Which statements make a value grow: `x = concat([x, y])` with nothing in the loop that needs or resets `x`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from hotloop.source.module import Context, Loop, Module
+from hotloop.source.project import is_guarded, loops_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+TENSOR = {"tf.concat", "tf.experimental.numpy.concatenate", "keras.backend.concatenate", "keras.ops.concatenate",
+          "keras.ops.append", "tf.experimental.numpy.append"}  # fmt: skip
+ARRAY = {"np.concatenate", "np.vstack", "np.hstack", "np.append", "np.row_stack"}
+LOOKS = {"len", "print", "type", "isinstance", "id"}  # reads that do not need the values
+SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
+
+
+@dataclass(frozen=True)
+class Growth:
+    statement: ast.Assign
+    where: Context
+    target: str
+    spelled: str  # the function that makes it grow
+    is_tensor: bool
+    loops: tuple[Loop, ...]  # in which it keeps growing, innermost first
+
+
+def growths(module: Module, project: Project) -> Iterator[Growth]:
+    for call in module.calls:
+        statement = call.where.statement
+        if call.where.loop is None or not isinstance(statement, ast.Assign) or statement.value is not call.node:
+            continue
+        name = project.name_of(call.node.func, call.where.scope)
+        if name not in TENSOR | ARRAY or len(statement.targets) != 1:
+            continue
+        target = ast.unparse(statement.targets[0])
+        if target not in _parts(call.node):
+            continue
+        where = _before_else(call.where)
+        loops = tuple(_loops_of_growth(statement, target, where))
+        if loops and not is_guarded(where):
+            yield Growth(statement, where, target, ast.unparse(call.node.func), name in TENSOR, loops)
+
+
+def _parts(call: ast.Call) -> list[str]:
+    """What is put together, as spelled: `concat([a, b], 0)`, `np.append(a, b)`, `values=` or `arrays=`."""
+    given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in ("values", "arrays")), None)
+    if isinstance(given, ast.List | ast.Tuple):
+        return [ast.unparse(part) for part in given.elts]
+    return [ast.unparse(given)] if given is not None and len(call.args) > 1 else []
+
+
+def _before_else(where: Context) -> Context:
+    """Without the tests in whose `else` the statement stands: `if x is None: x = y; else: x = concat([x, y])`."""
+    loop = where.loop
+    if loop is None or not where.tests:
+        return where
+    ifs = [node for node in ast.walk(loop.node) if isinstance(node, ast.If) and node.test in where.tests]
+    elses = {node.test for node in ifs if any(where.statement is n for part in node.orelse for n in ast.walk(part))}
+    return where.inside(tests=tuple(test for test in where.tests if test not in elses))
+
+
+def _loops_of_growth(statement: ast.Assign, target: str, where: Context) -> Iterator[Loop]:
+    """The loops around, up to the first that starts afresh or needs the value in each step."""
+    for loop in loops_of(where):
+        if _is_reset(target, statement, loop) or _is_needed(target, loop) or _ends(statement, loop):
+            return
+        yield loop
+
+
+def _is_reset(target: str, growth: ast.Assign, loop: Loop) -> bool:
+    """Given another value in the loop, unless under an `if` that only begins it."""
+    body = loop.node.body if isinstance(loop.node, ast.For | ast.AsyncFor | ast.While) else []
+    if target in loop.targets:
+        return True
+    beginnings = {
+        inner
+        for node in ast.walk(loop.node)
+        if isinstance(node, ast.If) and any(growth is n for part in node.orelse for n in ast.walk(part))
+        for inner in node.body
+    }
+    stack: list[ast.stmt] = list(body)
+    while stack:
+        node = stack.pop()
+        if node in beginnings:
+            continue
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign) and node is not growth:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            stored = {ast.unparse(part) for one in targets for part in _flat(one)}
+            if target in stored and not (isinstance(node, ast.Assign) and _grows_too(node, target)):
+                return True
+        stack += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+    return False
+
+
+def _grows_too(node: ast.Assign, target: str) -> bool:
+    return isinstance(node.value, ast.Call) and target in _parts(node.value)
+
+
+def _flat(target: ast.expr) -> list[ast.expr]:
+    return (
+        [part for one in target.elts for part in _flat(one)] if isinstance(target, ast.Tuple | ast.List) else [target]
+    )
+
+
+def _is_needed(target: str, loop: Loop) -> bool:
+    """Read in the loop by more than its own growth, a look at its length or shape, or a test of it."""
+    excused = {part for node in ast.walk(loop.node) if _only_looks(node, target) for part in ast.walk(node)}
+    excused.update(part for node in ast.walk(loop.node) if isinstance(node, ast.If) for part in ast.walk(node.test))
+    return any(
+        isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
+        and isinstance(node.ctx, ast.Load)
+        and node not in excused
+        and ast.unparse(node) == target
+        for node in ast.walk(loop.node)
+    )
+
+
+def _only_looks(node: ast.AST, target: str) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in LOOKS
+    if isinstance(node, ast.Attribute):
+        return node.attr in SHAPES
+    return isinstance(node, ast.Assign) and _grows_too(node, target)
+
+
+def _ends(statement: ast.Assign, loop: Loop) -> bool:
+    """Followed by `return` or `break` in its own block: it runs once."""
+    for node in ast.walk(loop.node):
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if isinstance(block, list) and statement in block:
+                return isinstance(block[-1], ast.Return | ast.Break)
+    return False
