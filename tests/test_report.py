@@ -46,7 +46,7 @@ RUN = loop(5, 7, [0.9] + [0.1] * 100, path="train.py")
 SUMMARY = LoopSummary(RUN, 0.1, {"compute": 2.0, "trace": 8.0, "python": 0.9})
 FINDING = Finding(
     rule="made-up",
-    place=Place("train.py", 6, 4, 6, 30),
+    place=Place("train.py", 6, 8, 6, 26),
     message="`step` was traced 100 times in 100 steps (8.00 s of 12.0 s): make it once, before the loop.",
     basis="both",
     confidence="high",
@@ -114,6 +114,7 @@ train.py:6  made-up  high
      4 │ def train(batches):
      5 │     for batch in batches:
    > 6 │     step = tf.function(model)
+       │            ^^^^^^^^^^^^^^^^^^
      7 │     step(batch)  # [bold] is not markup
   where  in the loop on line 5, through main.py:40 → lib.py:12
   seen   traces 100 · first runs 2.50 s
@@ -176,7 +177,7 @@ def test_check_without_findings_prints_nothing() -> None:
 def test_check_counts_its_findings(report: Report) -> None:
     static = replace(FINDING, cost=None, basis="static")
     text = render(Report("check", (static, static), meta={"root": report.meta["root"]}), "terminal")
-    assert text.endswith("2 findings in 1 file.\n")
+    assert text.endswith("2 findings in 1 file: 2 high.\n")
     assert "of 12.0 s (" not in text
 
 

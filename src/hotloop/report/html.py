@@ -51,9 +51,8 @@ def _body(report: Report, sources: Sources) -> Iterator[str]:
     yield from _section("Not fixed", (_card(f"{r.place}: {r.reason}") for r in report.refusals))
     yield from _section("Notes", (_card(note) for note in report.notes))
     defects = (
-        f'<div class="card"><p>In {_e(p.rule)} on {_e(p.path)}. Please report it.</p>'
-        f"<pre>{_e(p.traceback, lines=True)}</pre></div>"
-        for p in report.problems
+        f'<div class="card"><p>A defect {_prose(said)}</p><pre>{_e(trace, lines=True)}</pre></div>'
+        for said, trace in phrases.defects(report)
     )
     yield from _section("Defects of hotloop itself", defects)
     yield f"<footer>{_e(_footer(report))}</footer>"

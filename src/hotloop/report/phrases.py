@@ -6,7 +6,7 @@ import math
 import shlex
 
 from hotloop import words
-from hotloop.model import Finding, Fix, LoopSummary, Place, Refusal, Report, Trial
+from hotloop.model import Finding, Fix, LoopSummary, Place, Problem, Refusal, Report, Trial
 
 PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
 MEANING = {
@@ -68,14 +68,22 @@ def where(finding: Finding) -> str:
     """The loop, and the calls that lead from it to the place, when they are elsewhere."""
     if finding.loop is None:
         return ""
-    here = finding.place.path
+    here = finding.place
     through = [_from(here, place) for place in finding.chain if place not in (finding.place, finding.loop)]
     way = f", through {' → '.join(through)}" if through else ""
-    return f"in the loop {'on' if finding.loop.path == here else 'at'} {_from(here, finding.loop)}{way}"
+    return f"in the loop {'on' if finding.loop.path == here.path else 'at'} {_from(here, finding.loop)}{way}"
 
 
-def _from(path: str, place: Place) -> str:
-    return f"line {place.line}" if place.path == path else str(place)
+def stop(finding: Finding, place: Place) -> str:
+    """A place on the way to the finding: its line alone, where it is in the same file or cell."""
+    here = (place.path, place.cell) == (finding.place.path, finding.place.cell)
+    return str(place.line) if here else str(place)
+
+
+def _from(here: Place, place: Place) -> str:
+    if place.path != here.path:
+        return str(place)
+    return f"line {place.line}" if place.cell == here.cell else f"cell {place.cell}, line {place.line}"
 
 
 def evidence(finding: Finding) -> str:
@@ -126,11 +134,50 @@ def summary(report: Report) -> str:
     """The last line. Costs of causes may overlap, so they are never added up."""
     if report.command == "run":
         return _summary_of_run(report)
-    if report.command == "check":
-        found = report.findings
-        files = {finding.place.path for finding in found}
-        return f"{words.plural(len(found), 'finding')} in {words.plural(len(files), 'file')}." if found else ""
-    return ""
+    return _summary_of_check(report) if report.command == "check" else ""
+
+
+def _summary_of_check(report: Report) -> str:
+    """How many, where, how sure; nothing when there is nothing."""
+    found = report.findings
+    if not found:
+        return ""
+    files = {finding.place.path for finding in found}
+    levels = [(sum(f.confidence == level for f in found), level) for level in ("high", "medium", "low")]
+    sure = ", ".join(f"{words.count(number)} {level}" for number, level in levels if number)
+    known = int(report.meta.get("known") or 0)
+    new, more = (" new", f" {words.plural(known, 'finding')} more in the baseline.") if known else ("", "")
+    counted = words.plural(len(found), "finding").replace(" ", f"{new} ", 1)
+    return f"{counted} in {words.plural(len(files), 'file')}: {sure}.{more}"
+
+
+def by_rule(report: Report) -> str:
+    """How often each rule spoke up, the most frequent first; nothing where one alone did."""
+    rules = [finding.rule for finding in report.findings]
+    counts = sorted({(-rules.count(rule), rule) for rule in rules})
+    return " · ".join(f"{rule} {words.count(-count)}" for count, rule in counts) if len(counts) > 1 else ""
+
+
+def defects(report: Report) -> list[tuple[str, str]]:
+    """Each defect of hotloop itself once, as a sentence and its traceback, however many files it showed on."""
+    first: dict[tuple[str, str], Problem] = {}
+    for problem in report.problems:
+        first.setdefault((problem.rule, _cause(problem)), problem)
+    return [(defect(problem), problem.traceback) for problem in first.values()]
+
+
+def defect(problem: Problem) -> str:
+    where = f" on {problem.path}" if problem.path else ""
+    return (
+        f"of hotloop itself, in {problem.rule}{where}: {_cause(problem)}. The rest of the report stands; "
+        f"`--ignore {problem.rule}` leaves the rule out. Please report it, with the traceback, `hotloop --version` "
+        "and the lines it stumbled over."
+    )
+
+
+def _cause(problem: Problem) -> str:
+    lines = problem.traceback.strip().splitlines()
+    return lines[-1].strip().rstrip(".") if lines else "no traceback"
 
 
 def _summary_of_run(report: Report) -> str:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from typing import TYPE_CHECKING
 
 from hotloop import series, words
-from hotloop.model import Finding, LoopSummary, Place, Report, Symptom, Trial
+from hotloop.model import Finding, LoopSummary, Report, Symptom, Trial
 from hotloop.report import phrases
-from hotloop.report.excerpt import Sources
+from hotloop.report.excerpt import Line, Sources
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 NARROWEST, WIDEST = 60, 120
+NOTES = 5  # of what a project's files are passed over for, before they are only counted
 VIZ = 20  # columns of a sparkline and of a phase bar, which stand under each other
 # Each phase has its own fill, so that a bar reads without color too.
 FILLS = {
@@ -34,7 +35,9 @@ CONFIDENCE = {"high": "red", "medium": "yellow", "low": "blue"}
 VERDICTS = {"faster": "bold green", "same": "blue", "inconclusive": "yellow"}
 
 
-def render(report: Report, color: bool = False, width: int | None = None) -> str:
+def render(
+    report: Report, color: bool = False, width: int | None = None, texts: Mapping[str, bytes] | None = None
+) -> str:
     from rich.console import Console
 
     width = width or shutil.get_terminal_size().columns
@@ -49,12 +52,11 @@ def render(report: Report, color: bool = False, width: int | None = None) -> str
         emoji=False,
         legacy_windows=False,
     )
-    _print(console, report)
+    _print(console, report, Sources(report, texts))
     return "".join(line.rstrip() + "\n" for line in buffer.getvalue().splitlines())
 
 
-def _print(console: Console, report: Report) -> None:
-    sources = Sources(report)
+def _print(console: Console, report: Report, sources: Sources) -> None:
     blocks: list[list[RenderableType]] = []
     if report.command == "run":
         blocks.append([_text(f"hotloop run {phrases.program(report)}", "bold"), _text(phrases.headline(report), "dim")])
@@ -68,11 +70,11 @@ def _print(console: Console, report: Report) -> None:
     if report.refusals:
         blocks.append([_labelled("not fixed", f"{r.place}: {r.reason}", "yellow") for r in report.refusals])
     if report.notes:
-        blocks.append([_labelled("note", note, "dim") for note in report.notes])
-    for problem in report.problems:
-        blocks.append(list(_problem(problem.rule, problem.path, problem.traceback)))
+        blocks.append([_labelled("note", note, "dim") for note in _few(report.notes)])
+    blocks += [list(_defect(said, trace)) for said, trace in phrases.defects(report)]
     if last := phrases.summary(report):
-        blocks.append([_text(last, "bold")])
+        counts = phrases.by_rule(report) if report.command == "check" else ""
+        blocks.append([_text(last, "bold"), *([_text(counts, "dim")] if counts else [])])
     for number, block in enumerate(blocks):
         if number:
             console.print()
@@ -155,17 +157,24 @@ def _homeless(report: Report) -> list[Symptom]:
 
 
 def _finding(finding: Finding, report: Report, sources: Sources, width: int) -> Iterator[RenderableType]:
-    title = _text(str(finding.place), "bold")
-    title.append("  " + phrases.clean(finding.rule), "bold red")
-    title.append(f"  {finding.confidence}", CONFIDENCE[finding.confidence])
-    yield title
+    title, name = _text(str(finding.place), "bold"), _text(finding.rule, "bold red")
+    name.append(f"  {finding.confidence}", CONFIDENCE[finding.confidence])
+    if title.cell_len + 2 + name.cell_len <= width:
+        yield title.append("  ").append_text(name)
+    else:
+        yield title
+        yield _indented(name)
     if cost := phrases.cost(finding, report):
         bar = _share(finding.cost.share).append("  ") if finding.cost else _text("")
         yield _indented(bar.append(cost, "bold" if finding.cost else "dim"))
     yield _indented(_text(finding.message))
-    yield from _excerpt(finding.place, sources, width)
+    excerpt = sources.excerpt(finding.place)
+    yield from _excerpt(excerpt, finding, width)
+    trail = list(_trail(finding, excerpt, sources, width)) if report.command == "check" else []
+    yield from trail
     kind, remedy = phrases.remedy(finding)
-    details = [("where", phrases.where(finding), "dim"), ("seen", phrases.evidence(finding), "dim")]
+    where = "" if trail or _loop_line(finding, excerpt) else phrases.where(finding)
+    details = [("where", where, "dim"), ("seen", phrases.evidence(finding), "dim")]
     details.append((kind, remedy, "green" if kind == "fix" else "yellow"))
     for label, text, style in details:
         if text:
@@ -177,13 +186,43 @@ def _share(share: float) -> Text:
     return _text("█" * filled, "yellow").append("░" * (VIZ - filled), "dim")
 
 
-def _excerpt(place: Place, sources: Sources, width: int) -> Iterator[RenderableType]:
-    lines = sources.excerpt(place)
+def _excerpt(lines: list[Line], finding: Finding, width: int) -> Iterator[RenderableType]:
+    """The lines around the place: `>` marks it, carets the spot, and the loop's own line has a mark too."""
     digits = len(str(lines[-1].number)) if lines else 0
+    loop = _loop_line(finding, lines)
     for line in lines:
         style = "bold" if line.marked else "dim"
-        row = _text("   > " if line.marked else "     ", "bold red")
+        mark = ("> ", "bold red") if line.marked else ("↻ ", "yellow") if line.number == loop else ("  ", "")
+        row = _text("   ").append(*mark)
         row.append(f"{line.number:>{digits}} ", style).append("│ ", "dim").append(phrases.clean(line.text), style)
+        row.truncate(width, overflow="ellipsis")
+        yield row
+        if line.spot and 8 + digits + line.spot[1] <= width:
+            under = " " * line.spot[0] + "^" * (line.spot[1] - line.spot[0])
+            yield _text(" " * (6 + digits)).append("│ ", "dim").append(under, "bold red")
+
+
+def _loop_line(finding: Finding, lines: list[Line]) -> int:
+    """The line of the loop, if the excerpt shows it and nothing more needs to be said; else 0."""
+    loop = finding.loop
+    if loop is None or (loop.path, loop.cell) != (finding.place.path, finding.place.cell) or finding.chain:
+        return 0
+    return loop.line if any(line.number == loop.line for line in lines) else 0
+
+
+def _trail(finding: Finding, lines: list[Line], sources: Sources, width: int) -> Iterator[RenderableType]:
+    """The loop's line and the calls that lead from it to the place, where the excerpt does not show them."""
+    if finding.loop is None or _loop_line(finding, lines):
+        return
+    stops = [("loop", finding.loop), *(("call", p) for p in finding.chain if p not in (finding.place, finding.loop))]
+    if not all(sources.line(place) for _, place in stops):
+        return
+    names = [phrases.stop(finding, place) for _, place in stops]
+    longest = max(len(phrases.clean(name)) for name in names)
+    for (label, place), name in zip(stops, names, strict=True):
+        row = _text("  ").append(f"{label:<7}", "yellow" if label == "loop" else "dim")
+        row.append(f"{phrases.clean(name):>{longest}} ", "dim").append("│ ", "dim")
+        row.append(phrases.clean(sources.line(place).strip()))
         row.truncate(width, overflow="ellipsis")
         yield row
 
@@ -223,8 +262,14 @@ def _trial_notes(trials: tuple[Trial, ...]) -> Iterator[RenderableType]:
             yield _labelled("note", note, "dim")
 
 
-def _problem(rule: str, path: str, trace: str) -> Iterator[RenderableType]:
-    yield _labelled("defect", f"of hotloop itself, in {rule} on {path}. Please report it:", "bold red")
+def _few(notes: tuple[str, ...]) -> Iterator[str]:
+    yield from notes[:NOTES]
+    if len(notes) > NOTES:
+        yield f"and {words.plural(len(notes) - NOTES, 'note')} more: `--format json` holds them all."
+
+
+def _defect(said: str, trace: str) -> Iterator[RenderableType]:
+    yield _labelled("defect", said, "bold red")
     for line in trace.rstrip("\n").split("\n"):
         yield _whole_line("  " + line, "dim")
 
