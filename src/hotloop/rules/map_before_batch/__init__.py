@@ -44,6 +44,9 @@ COMPUTES = re.compile(
     r"|sqrt|square|rsqrt|exp|log|log1p|pow|minimum|maximum|sigmoid|tanh|floor|round|sign|greater|less|equal|not_equal"
     r"|greater_equal|less_equal|where|zeros_like|ones_like|floordiv|mod|truediv|divide_no_nan|floormod|negative"
     r"|bitcast|identity|stop_gradient|saturate_cast|logical_and|logical_or|logical_not)$"
+    r"|^(tf|keras\.ops)\.(math\.)?(sin|cos|erf|is_nan|expand_dims)$|^tf\.strings\.(lower|upper|strip|join|regex_replace"
+    r"|to_number|to_hash_bucket\w*)$|^tf\.lookup\..*\(\)\.lookup$"
+    r"|^keras\.layers\.(Rescaling|Normalization|StringLookup|IntegerLookup|TextVectorization|Discretization|Hashing)\(\)$"
     r"|^tf\.image\.convert_image_dtype$|^keras\.utils\.normalize$|^tf\.(io\.)?decode_raw$"
     r"|^keras\.applications\.\w+\.preprocess_input$"
 )
@@ -84,7 +87,8 @@ def _judged(pipeline: Pipeline, stage: Stage, batch: Stage, project: Project) ->
         return
     others = [s for s in pipeline.before(stage) if s.name not in BETWEEN | {"cache", "take", "skip"}]
     sure = pipeline.in_memory and not others and size is not None
-    confidence: Confidence = "high" if sure else "medium"
+    cached = any(s.name == "cache" for s in pipeline.after(batch))  # then it is paid once, in the first epoch
+    confidence: Confidence = "low" if cached else "high" if sure else "medium"
     name = stage.function.name
     shown = "a lambda" if name == "<lambda>" else f"`{name}`"
     many = f"the {size:.0f} elements of a batch" if size is not None else "the elements of a batch"
@@ -123,10 +127,14 @@ def _is_per_element(node: ast.AST) -> bool:
     if isinstance(node, ast.Subscript):
         return not _is_key(node.slice)
     if isinstance(node, ast.Call):
-        return any(k.arg in ("axis", "depth_axis", "axes") for k in node.keywords)
+        given = [k.value for k in node.keywords if k.arg in ("axis", "axes")]
+        given += node.args[1:2] if ast.unparse(node.func).endswith("expand_dims") else []
+        return any(not isinstance(axis, ast.UnaryOp) for axis in given)
     return isinstance(node, ast.Attribute) and node.attr in ("shape", "get_shape")
 
 
 def _is_key(index: ast.expr) -> bool:
-    """`x["image"]` is the same of an element and of a batch; `x[0]` is not."""
+    """`x["image"]` and `x[..., None]` are the same of an element and of a batch; `x[0]` is not."""
+    if isinstance(index, ast.Tuple) and index.elts:
+        return isinstance(index.elts[0], ast.Constant) and index.elts[0].value is ...
     return isinstance(index, ast.Name) or (isinstance(index, ast.Constant) and isinstance(index.value, str))

@@ -61,6 +61,16 @@ def in_two_functions():
     return helper(ds, 100)
 
 
+def looked_up(words):
+    lookup = tf.keras.layers.StringLookup(vocabulary=["a", "b"])
+    return tf.data.Dataset.from_tensor_slices(words).map(lambda word: lookup(word)).batch(32)  # expect: map-before-batch
+
+
+def with_a_last_axis():
+    ds = tf.data.Dataset.from_tensor_slices(x_train)
+    return ds.map(lambda x: tf.cast(x[..., tf.newaxis], tf.float32)).batch(32)  # expect: map-before-batch
+
+
 # -- silent ----------------------------------------------------------------------------------------------------
 
 
@@ -88,6 +98,7 @@ def flip(image):
     return image
 
 
+with_a_first_axis = tf.data.Dataset.from_tensor_slices(x_train).map(lambda x: tf.expand_dims(x, 0)).batch(32)
 augmented = tf.data.Dataset.from_tensor_slices(x_train).map(flip).batch(32)
 
 
