@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from hotloop.model import Finding, Problem, Report
+from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.source import Project, discover, load_project
+from hotloop.source.notebooks import in_cell, relocated
 
 
 def check_paths(paths: Sequence[Path], rules: Iterable[Rule] | None = None, low: bool = False) -> Report:
@@ -17,18 +18,31 @@ def check_paths(paths: Sequence[Path], rules: Iterable[Rule] | None = None, low:
     return check_files(Path.cwd(), discover(paths), rules, low)
 
 
-def check_files(root: Path, files: Sequence[Path], rules: Iterable[Rule] | None = None, low: bool = False) -> Report:
-    project, notes = load_project(files, root)
+def check_files(
+    root: Path,
+    files: Sequence[Path],
+    rules: Iterable[Rule] | None = None,
+    low: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Report:
+    project, unread = load_project(files, root, progress)
     findings, problems = check(project, all_rules() if rules is None else rules)
     kept = [f for f in findings if low or f.confidence != "low"]
-    notes += _unused_suppressions(project, findings) if rules is None or set(rules) == set(all_rules()) else []
+    unused = _unused_suppressions(project, findings) if rules is None or set(rules) == set(all_rules()) else []
     shown, more = offered([f for f in kept if not suppressed(f, project)], project)
+    cells = {module.path: module.cells for module in project.modules.values() if module.cells}
     return Report(
         "check",
-        findings=tuple(shown),
+        findings=tuple(relocated(finding, cells) for finding in shown),
         problems=(*problems, *more),
-        notes=tuple(notes),
-        meta={"files": len(files), "parsed": len(project.modules), "root": str(root)},
+        notes=(*unread.notes, *unused),
+        meta={
+            "files": len(files),
+            "parsed": len(project.modules),
+            "root": str(root),
+            "unreadable": unread.unreadable,
+            "unparsed": unread.unparsed,
+        },
     )
 
 
@@ -72,7 +86,8 @@ def suppressed(finding: Finding, project: Project) -> bool:
 def _unused_suppressions(project: Project, findings: list[Finding]) -> list[str]:
     said = {(f.place.path, f.place.line, f.rule) for f in findings}
     return [
-        f"{module.path}:{line}: the suppression of `{name}` is not needed: there is no such finding."
+        f"{in_cell(Place(module.path, line), module.cells)}: "
+        f"the suppression of `{name}` is not needed: there is no such finding."
         for module in project.modules.values()
         for line, names in module.suppressions.items()
         for name in sorted(names)

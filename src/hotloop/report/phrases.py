@@ -8,6 +8,7 @@ import shlex
 from hotloop import words
 from hotloop.model import Finding, Fix, LoopSummary, Place, Problem, Refusal, Report, Trial
 
+LONG = 40  # characters of a place beside code
 PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
 MEANING = {
     "setup": "preparing sessions, graphs and models",
@@ -75,9 +76,11 @@ def where(finding: Finding) -> str:
 
 
 def stop(finding: Finding, place: Place) -> str:
-    """A place on the way to the finding: its line alone, where it is in the same file or cell."""
-    here = (place.path, place.cell) == (finding.place.path, finding.place.cell)
-    return str(place.line) if here else str(place)
+    """A place on the way to the finding, in as few words as say where it is."""
+    if place.path != finding.place.path:
+        name = str(place)
+        return name if len(name) <= LONG else "…/" + name.rpartition("/")[2]
+    return str(place.line) if place.cell == finding.place.cell else f"cell {place.cell}:{place.line}"
 
 
 def _from(here: Place, place: Place) -> str:

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from hotloop.model import HotloopError
+from hotloop.source import notebooks
+from hotloop.source.discover import SKIPPED, discover
 from hotloop.source.module import Module, parse
 from hotloop.source.project import Project
 
-__all__ = ["Module", "Project", "discover", "load_project", "project_of"]
+__all__ = ["SKIPPED", "Module", "Project", "Unread", "discover", "load_project", "project_of"]
 
-SKIPPED = {"__pycache__", "node_modules", "site-packages", "dist-packages", "venv", "env", "build", "dist"}
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
 IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
 
 
-def discover(paths: Iterable[Path]) -> list[Path]:
-    """Python files at or below the paths, sorted; hidden folders and environments are passed over."""
-    found: set[Path] = set()
-    for path in paths:
-        if path.is_file():
-            found.add(path)
-        elif path.is_dir():
-            for folder, folders, files in os.walk(path):
-                folders[:] = [f for f in folders if not f.startswith(".") and f not in SKIPPED]
-                found.update(Path(folder, f) for f in files if f.endswith(".py"))
-        else:
-            raise HotloopError(f"there is no file or folder {path}.")
-    return sorted(found)
+@dataclass(frozen=True)
+class Unread:
+    """What is not in a project that should be: a sentence each, by path."""
+
+    unreadable: dict[str, str] = field(default_factory=dict)
+    unparsed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self.unreadable.values(), *self.unparsed.values()]
 
 
-def load_project(files: Sequence[Path], root: Path) -> tuple[Project, list[str]]:
-    """The project of these files, and a sentence for each that could not be read."""
+def load_project(
+    files: Sequence[Path], root: Path, progress: Callable[[int, int], None] | None = None
+) -> tuple[Project, Unread]:
+    """The project of these files, and what of them could not be read. `progress` hears how many of how many."""
     contents: dict[Path, bytes] = {}
-    notes: list[str] = []
+    unread = Unread()
     for file in files:
         try:
             contents[file] = file.read_bytes()
         except OSError as error:
-            notes.append(f"{shown(file, root)} cannot be read: {error.strerror or error}.")
-    return _parse_all(contents, root, notes), notes
+            path = shown(file, root)
+            unread.unreadable[path] = f"{path} cannot be read: {error.strerror or error}."
+    return _parse_all(contents, root, unread.unparsed, progress), unread
 
 
 def project_of(contents: dict[str, bytes]) -> Project:
@@ -52,17 +52,31 @@ def project_of(contents: dict[str, bytes]) -> Project:
     return Project(modules, root)
 
 
-def _parse_all(contents: dict[Path, bytes], root: Path, notes: list[str]) -> Project:
+def _parse_all(
+    contents: dict[Path, bytes], root: Path, unparsed: dict[str, str], progress: Callable[[int, int], None] | None
+) -> Project:
     modules = []
-    for file in _relevant(contents):
+    relevant = _relevant(contents)
+    for number, file in enumerate(relevant, 1):
+        path = shown(file, root)
         try:
-            modules.append(parse(contents[file], shown(file, root), file.resolve(), _dotted(file, root)))
-        except (SyntaxError, ValueError) as error:
-            reason = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
-            notes.append(f"{shown(file, root)} is not Python {_python()} ({reason}); skipped.")
-        except RecursionError:
-            notes.append(f"{shown(file, root)} is nested too deeply to be read; skipped.")
+            module = parse(contents[file], path, file.resolve(), _dotted(file, root))
+            modules.append(module)
+            unparsed.update(notebooks.notes(module.cells, path))
+        except (SyntaxError, ValueError, RecursionError) as error:
+            unparsed[path] = f"{path} {_fault(error)}; skipped."
+        if progress:
+            progress(number, len(relevant))
     return Project(modules, root.resolve())
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "is nested too deeply to be read"
+    if isinstance(error, notebooks.NotebookError):
+        return f"is {error}"
+    reason = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+    return f"is not Python {_python()} ({reason})"
 
 
 def _python() -> str:

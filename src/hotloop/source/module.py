@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hotloop.model import Place
+from hotloop.source import notebooks
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -175,6 +176,7 @@ class Module:
     withs: list[tuple[ast.With | ast.AsyncWith, Context]] = field(default_factory=list)
     contexts: dict[ast.AST, Context] = field(default_factory=dict)  # of every statement, call and definition
     suppressions: dict[int, set[str]] = field(default_factory=dict)
+    cells: list[notebooks.CellMap] = field(default_factory=list)  # of a notebook: where the lines of `data` come from
 
     @property
     def is_test(self) -> bool:
@@ -193,7 +195,10 @@ class Module:
 
 
 def parse(data: bytes, path: str, file: Path, name: str) -> Module:
-    """Raises SyntaxError or ValueError (NUL bytes, bad encoding) for what is not Python 3."""
+    """Raises SyntaxError or ValueError (NUL bytes, bad encoding) for what is not Python 3, nor a notebook of it."""
+    cells: list[notebooks.CellMap] = []
+    if path.endswith(notebooks.SUFFIX):
+        data, cells = notebooks.to_python(data)
     enabled = gc.isenabled()
     gc.disable()  # halves the time of building a large tree
     try:
@@ -201,7 +206,7 @@ def parse(data: bytes, path: str, file: Path, name: str) -> Module:
     finally:
         if enabled:
             gc.enable()
-    module = Module(path, file, name, data, tree)
+    module = Module(path, file, name, data, tree, cells=cells)
     _Builder(module).build()
     for number, line in enumerate(data.splitlines(), 1):
         if b"hotloop:" in line and (match := SUPPRESSION.search(line)):

@@ -21,6 +21,10 @@ BARE = re.compile(r"(?:pip3?|conda|mamba|apt-get|cd|ls|mkdir|pwd|cat|cp|mv|rm|wg
 TOKEN = re.compile(r"'''|\"\"\"|'(?:\\.|[^'\\\n])*'|\"(?:\\.|[^\"\\\n])*\"|#.*|[\[({]|[\])}]")
 
 
+class NotebookError(ValueError):
+    """What a file is instead."""
+
+
 @dataclass(frozen=True)
 class CellMap:
     """One code cell: its number among all cells, from 1, and the lines that it takes in the module.
@@ -35,7 +39,7 @@ class CellMap:
 
 
 def to_python(data: bytes) -> tuple[bytes, list[CellMap]]:
-    """The module, and where its lines come from. Raises ValueError for what is not a notebook of today's format."""
+    """The module, and where its lines come from. Raises NotebookError for what has no cells of today's format."""
     text, at = [HEADER], HEADER.count("\n") + 1
     cells: list[CellMap] = []
     for number, source in _code_cells(_notebook(data)):
@@ -51,9 +55,10 @@ def cell_lines(data: bytes) -> dict[int, list[str]]:
     return {number: _lines(source) for number, source in _code_cells(_notebook(data))}
 
 
-def notes(cells: Iterable[CellMap], path: str) -> list[str]:
-    """A sentence for each cell that could not be read."""
-    return [f"{path}:cell {c.cell} is not Python ({c.error}); skipped." for c in cells if c.error]
+def notes(cells: Iterable[CellMap], path: str) -> dict[str, str]:
+    """A sentence for each cell that could not be read, by its place."""
+    named = {f"{path}:cell {cell.cell}": cell.error for cell in cells if cell.error}
+    return {name: f"{name} is not Python ({error}); skipped." for name, error in named.items()}
 
 
 # -- back to cells -----------------------------------------------------------------------------------------------------
@@ -108,10 +113,10 @@ def _notebook(data: bytes) -> dict[str, object]:
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
     except ValueError as error:
-        raise ValueError(f"not a notebook: {error}") from error
+        raise NotebookError(f"not a notebook ({error})") from error
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         old = isinstance(notebook, dict) and "worksheets" in notebook
-        raise ValueError("a notebook of the old format 3: open and save it again" if old else "not a notebook")
+        raise NotebookError("a notebook of the old format 3 (open and save it again)" if old else "not a notebook")
     return notebook
 
 
