@@ -1,0 +1,108 @@
+"""A Keras model, layer, optimizer or metric is built in every step of a loop.
+
+**Why**
+
+Each of them makes variables and, when first used, functions. A layer made per step is ten times slower than one that is
+kept and starts from new random weights; an optimizer made per step forgets its momentum; a model made per step is
+built, and traced again by the first `predict` or `fit`. A model that was trained also leaves its functions in memory,
+some 4 MB each: `clear_session()` and `del` do not free them.
+
+**Instead**
+
+Build once, before the loop, and call the same object. To start again from scratch, keep the first weights
+(`start = model.get_weights()`) and set them back (`model.set_weights(start)`); reset a metric with `reset_state()`, an
+optimizer by setting its variables to zero. A loop that really needs many different models should train each in a
+process of its own.
+
+**Not when**
+
+The loop builds a network (its layers, its blocks), an ensemble, or one model per fold or task: then there is as much
+to build as there are of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.model_built_in_loop.made import Made, on_data, trained
+from hotloop.source.flow import varies
+from hotloop.source.heat import trips
+from hotloop.source.module import Call
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"Model\b|Sequential\b|clone_model\b|layers?\b|optimizers?\b|metrics?\b|keras"
+
+MODEL_MAKERS = {"keras.Model", "keras.Sequential", "keras.models.clone_model"}
+KINDS = (
+    ("keras.optimizers.", "optimizer"), ("tf.optimizers.", "optimizer"), ("keras.metrics.", "metric"),
+    ("tf.metrics.", "metric"), ("keras.layers.", "layer"),
+)  # fmt: skip
+MANY = 50  # trained models: fewer are an experiment
+CURES = {
+    "model": "Build it once, before the loop.",
+    "layer": "Make it once, before the loop, and call it.",
+    "optimizer": "Make it once, before the loop: it also forgets its state each time.",
+    "metric": "Make it once, before the loop, and call `reset_state()`.",
+}
+TRAINED = "Each one trained stays in memory, even after `clear_session()`. Reuse one and set its first weights back."
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            kind = _kind(call, project)
+            found = in_loop(project, call.where) if kind else None
+            if kind and found:
+                found = _judged(kind, Made(call, found, project))
+                if found:
+                    cure = TRAINED if kind == "model" and trained(call, found) else CURES[kind]
+                    message = f"A Keras {kind} is built {each(found, call.place)}. {cure}"
+                    yield RULE.finding(call.place, message, **found.where)
+
+
+def _kind(call: Call, project: Project) -> str:
+    value = project.resolve(call.node.func, call.where.scope)
+    if value is None:
+        return ""
+    if value.kind == "class" and value.scope is not None:
+        names = set(project.ancestry(value.scope))
+        if names & MODEL_MAKERS:
+            return "model"
+        return "layer" if any(name.startswith("keras.layers.") for name in names) else ""
+    if value.name in MODEL_MAKERS:
+        return "model"
+    last = value.name.rpartition(".")[2]
+    if not last[:1].isupper() or ".schedules." in value.name:
+        return ""
+    return next((kind for prefix, kind in KINDS if value.name.startswith(prefix)), "")
+
+
+def _judged(kind: str, made: Made) -> InLoop | None:
+    """How sure we are that this hurts; None where building it again is the point."""
+    found = made.found
+    if found.heat != "hot" or made.is_kept() or made.is_part() or made.is_used_in_loop():
+        return None
+    if kind == "layer":
+        return found if made.is_called_on_step() and on_data(made) else None
+    if kind in ("optimizer", "metric"):
+        return found if made.is_used() else None
+    if _differs(made):
+        return None
+    if trained(made.call, found):
+        steps = trips(found.loop, made.project)
+        return found.lowered() if steps is None or steps >= MANY else None
+    return found if made.is_used() else None
+
+
+def _differs(made: Made) -> bool:
+    """Whether each step builds another model."""
+    arguments = [*made.call.node.args, *[k.value for k in made.call.node.keywords]]
+    scope, found = made.call.where.scope, made.found
+    return any(varies(a, scope, found.loop, found.chain, made.project) for a in arguments)
