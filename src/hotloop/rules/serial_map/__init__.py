@@ -1,0 +1,80 @@
+"""A `map` that TensorFlow may not run in parallel of its own accord is not told to.
+
+**Why**
+
+TensorFlow runs a `map` on several elements at once by default, but only where its function has no state. Random numbers
+(`tf.random`, `tf.image.random_*`, Keras `Random*` layers), lookup tables, and Python called back through
+`numpy_function` or `py_function` count as state: one element is done after the other, on one core, and all the
+decoding in the same function with them.
+
+**Instead**
+
+Say it: `ds.map(augment, num_parallel_calls=tf.data.AUTOTUNE)`. The order of the elements stays the same; which element
+gets which random number does not. Or draw random numbers with `tf.random.stateless_*`, which needs no telling.
+
+**Not when**
+
+The function is tiny, so that handing it to threads costs more than it does; or it is Python that computes, which
+cannot run on two threads at once: Python that waits for files can.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from hotloop.model import Confidence, Finding
+from hotloop.rules import Rule, inputs
+from hotloop.rules.loops import outside_loops
+from hotloop.source.pipelines import Pipeline, Stage, pipelines
+from hotloop.source.project import Project
+from hotloop.source.work import Work
+
+RULE = Rule(__name__)
+TRIGGER = rb"\bmap\b"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for pipeline in pipelines(module, project):
+            for stage in pipeline.stages:
+                if stage.name == "map" and stage.call.where.scope.module is module:
+                    yield from _judged(pipeline, stage, project)
+
+
+def _judged(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator[Finding]:
+    work = inputs.of(stage.function, project)
+    if work is None or _is_parallel(stage):
+        return
+    answer = _reason(work)
+    if answer is None:
+        return
+    reason, confidence = answer
+    if any(s.name == "cache" for s in pipeline.after(stage)) and confidence == "high":
+        confidence = "medium"  # paid in the first epoch alone
+    message = (
+        f"`map` runs {reason} on one element after the other: TensorFlow does not parallelise a function with state. "
+        "Give it `num_parallel_calls=tf.data.AUTOTUNE`."
+    )
+    yield RULE.finding(stage.call.place, message, **outside_loops(stage.call.where, confidence))
+
+
+def _is_parallel(stage: Stage) -> bool:
+    given = stage.argument(1, "num_parallel_calls") or stage.argument(1, "num_parallel_batches")
+    if given is None:
+        return any(k.arg is None for k in stage.call.node.keywords)  # **options: out of sight
+    return not (isinstance(given, ast.Constant) and given.value in (None, 1))
+
+
+def _reason(work: Work) -> tuple[str, Confidence] | None:
+    """What holds it back, with what suffers from it, and how sure that is."""
+    expensive, reads = inputs.is_expensive(work), inputs.any_of(inputs.READS, work.calls | work.python_calls)
+    if work.python:
+        waits = inputs.any_of(inputs.READS, work.python_calls)
+        if waits is None and (expensive is None or expensive in work.python_calls):
+            return None
+        return f"Python that waits (`{waits or expensive}`)", "medium"
+    state = inputs.any_of(inputs.STATEFUL, work.calls)
+    if state is None or not (expensive or reads):
+        return None
+    return f"`{expensive or reads}` together with `{state}`", "high"
