@@ -1,0 +1,125 @@
+"""A model or a heavy computation runs in double precision, which nothing in the program asks for.
+
+**Why**
+
+Double precision moves twice the bytes and does half the arithmetic per instruction: matrix products, convolutions and
+recurrent layers take two to three times as long, and far more on most GPUs. It comes in by accident: NumPy makes
+float64 unless told otherwise, TensorFlow keeps the type of what it is given, and `set_floatx("float64")` is a common
+way to silence the complaint about mixed types that follows.
+
+**Instead**
+
+Leave Keras at float32 and convert the data once: `x = x.astype("float32")`, `tf.constant(x, tf.float32)`,
+`rng.standard_normal(shape, dtype=np.float32)`.
+
+**Not when**
+
+The result needs the digits: ill-conditioned linear algebra, second derivatives, differential equations, physics. Then
+double precision is right; say so on the line. Handing float64 arrays to a float32 Keras model costs next to nothing
+(Keras converts them), and neither do scalars or small matrices: those are not reported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Confidence, Finding
+from hotloop.rules import Rule
+from hotloop.rules.comments import is_chosen, said_nearby
+from hotloop.rules.float64.arrays import MAKERS, multiplied
+from hotloop.rules.loops import outside_loops
+from hotloop.source.module import Call, Module, Scope
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"float64|double|\bVariable\b|\bconstant\b|\bconvert_to_tensor\b"
+
+SETTERS = {
+    "keras.backend.set_floatx", "keras.config.set_floatx", "keras.config.set_dtype_policy",
+    "keras.mixed_precision.set_global_policy", "keras.mixed_precision.set_dtype_policy",
+    "keras.mixed_precision.experimental.set_policy",
+}  # fmt: skip
+HEAVY_LAYERS = re.compile(
+    r"keras\.layers\.(\w*Conv\w+|Dense|EinsumDense|\w*LSTM|\w*GRU|SimpleRNN|MultiHeadAttention|\w*Attention)$"
+)
+CONVOLUTIONS = re.compile(
+    rb"\b(\w*Conv[123]D\w*|LSTM|GRU|MultiHeadAttention|ResNet\w*|VGG\w*|MobileNet\w*|EfficientNet\w*)\b"
+)
+
+# Words of fields and libraries that need the digits, and of people who say so.
+NEEDS_DIGITS = re.compile(
+    rb"(?i)scipy\.(optimize|integrate|linalg|sparse)|from scipy import (optimize|integrate|linalg|sparse)"
+    rb"|tensorflow_probability|gpflow|deepxde|sciann|quantum|qubit|hamiltonian|eigen|\bpinns?\b|physics[-_ ]informed"
+    rb"|l[-_]?bfgs|cholesky|complex128|hessian|jacobian|lorenz|\b(o|p)des?\b|odeint|differential[-_ ]equation"
+    rb"|navier|molecul|orthonormal|gaussian[-_ ]process"
+)
+SAYS_SO = re.compile(rb"(?i)precis|digits|stabil|accura|underflow|overflow|\bnan\b|need|requir|must|important")
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        science = NEEDS_DIGITS.search(module.data) is not None
+        for call in module.calls:
+            name = project.name_of(call.node.func, call.where.scope)
+            found: tuple[str, Confidence] | None = None
+            if name in SETTERS:
+                found = _setting(call, module, project)
+            elif HEAVY_LAYERS.match(name):
+                found = _layer(call, name, project)
+            elif name in MAKERS:
+                found = multiplied(call, name, project)
+            if found:
+                message, confidence = found
+                excused = science or said_nearby(module, call.node, SAYS_SO)
+                yield RULE.finding(call.place, message, **outside_loops(call.where, "low" if excused else confidence))
+
+
+def _setting(call: Call, module: Module, project: Project) -> tuple[str, Confidence] | None:
+    """`set_floatx("float64")`: every layer from here on."""
+    value = call.argument(0, "value") or call.argument(0, "policy") or call.argument(0, "dtype_policy")
+    if value is None or not _is_double(value, call.where.scope, project) or _undone(call, project):
+        return None
+    what = ast.unparse(call.node)
+    message = (
+        f"`{what}` makes all of Keras compute in double precision, at half the speed or less. "
+        "Leave it at float32 and convert the data once with `astype('float32')`."
+    )
+    sure: Confidence = "high" if CONVOLUTIONS.search(module.data) else "medium"
+    return message, "low" if is_chosen(call.where) else sure
+
+
+def _undone(call: Call, project: Project) -> bool:
+    """Whether the file sets another type afterwards."""
+    for other in call.where.scope.module.calls:
+        if other.node.lineno > call.node.lineno and project.name_of(other.node.func, other.where.scope) in SETTERS:
+            value = other.argument(0, "value")
+            known = project.resolve(value, other.where.scope) if value is not None else None
+            if known and known.constant in ("float32", "float16", "mixed_float16"):
+                return True
+    return False
+
+
+def _layer(call: Call, name: str, project: Project) -> tuple[str, Confidence] | None:
+    kind = next((k.value for k in call.node.keywords if k.arg == "dtype"), None)
+    if kind is None or not _is_double(kind, call.where.scope, project):
+        return None
+    layer = name.rpartition(".")[2]
+    return (
+        f"This `{layer}` layer computes in double precision, at half the speed or less. Leave out its `dtype`: "
+        "Keras converts float64 input by itself.",
+        "medium",
+    )
+
+
+def _is_double(expr: ast.expr, scope: Scope, project: Project) -> bool:
+    value = project.resolve(expr, scope)
+    if value is None:
+        return False
+    return value.constant in ("float64", "double") or value.name in (
+        "tf.float64", "tf.double", "np.float64", "np.double", "tf.dtypes.float64", "float", "np.float_",
+    )  # fmt: skip
