@@ -1,0 +1,75 @@
+"""Large tensors are kept in a list in every step of a loop, and only a small part of them is used later.
+
+**Why**
+
+A tensor lives as long as something refers to it. A list of model outputs, activations, images or gradients grows by
+megabytes a step, on the GPU in the GPU's own memory, until there is none left. A list of scalar losses is small: a
+kilobyte a step.
+
+**Instead**
+
+Keep what is used: reduce the tensor in the step (`float(tf.reduce_mean(y))`, `tf.argmax(y, -1).numpy()`), update a
+`keras.metrics` object, or keep the last few in a `collections.deque(maxlen=...)`.
+
+**Not when**
+
+All of it is needed after the loop, to be concatenated, saved or returned. Then `.numpy()` at least frees the memory of
+the device.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.tensors_kept.store import Store, uses
+from hotloop.rules.tensors_kept.tensors import size_of
+from hotloop.source.module import Call
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\bappend\b"
+MEASURED = "memory"
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            func = call.node.func
+            if not (isinstance(func, ast.Attribute) and func.attr == "append" and len(call.node.args) == 1):
+                continue
+            value = call.node.args[0]
+            size = size_of(value, call.where.scope, project)
+            found = in_loop(project, call.where) if size else None
+            store = Store.of(func.value, call, found, project) if found else None
+            if found is None or store is None:
+                continue
+            judged = _judged(found, size, store, call)
+            if judged:
+                message = (
+                    f"`{ast.unparse(value)}` is appended to `{store.spelled}` as a tensor {each(judged, call.place)} "
+                    f"and stays in memory. {_cure(size)}"
+                )
+                yield RULE.finding(call.place, message, **judged.where)
+
+
+def _judged(found: InLoop, size: str, store: Store, call: Call) -> InLoop | None:
+    """As sure as the later use makes us: all of it is needed (silence), a part, or nothing."""
+    used = uses(store, call)
+    if used == "whole":
+        return None
+    if size == "scalar":
+        return found.lowered().lowered()
+    return found if used == "nothing" else found.lowered()
+
+
+def _cure(size: str) -> str:
+    if size == "scalar":
+        return "Append `float(...)` of it, or update a `keras.metrics.Mean`."
+    return "Keep only what is used later: reduce it in the step, or take a `deque` with a `maxlen`."
