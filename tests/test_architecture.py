@@ -22,8 +22,8 @@ FLOORS = (
     {"model", "series", "settings", "words"},
     {"source", "loops", "results"},
     {"rules"},
-    {"check", "diagnose", "record", "report"},
-    {"verify", "fix", "guard", "label", "environment"},
+    {"baseline", "check", "diagnose", "record", "report"},
+    {"verify", "fix", "gate", "guard", "label", "environment"},
     {"cli", "integrations", "__main__", ""},  # "": the package's own __init__
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

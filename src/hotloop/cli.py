@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hotloop.model import Report
 
 FORMATS = ("terminal", "json")
+CHECK_FORMATS = (*FORMATS, "sarif", "github", "junit")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,11 +41,14 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     check = verbs.add_parser("check", help="read source, run nothing: name the lines that will hurt")
-    check.add_argument("paths", nargs="*", default=["."], metavar="PATH")
+    check.add_argument("paths", nargs="*", default=["."], metavar="PATH", help="files and folders; - is standard input")
     check.add_argument("--all", action="store_true", help="show low-confidence findings too")
     check.add_argument("--select", action="append", default=[], metavar="RULE", help="only these rules")
     check.add_argument("--ignore", action="append", default=[], metavar="RULE", help="not these rules")
-    _add_output(check)
+    check.add_argument("--baseline", metavar="FILE", help="report only what is not in this file")
+    check.add_argument("--write-baseline", action="store_true", help="write what is found into the baseline")
+    check.add_argument("--stdin-filename", metavar="FILE", help="what the text from standard input is called")
+    _add_output(check, CHECK_FORMATS)
     check.set_defaults(handler=_check)
 
     run = verbs.add_parser("run", help="run a program, measure every loop, say why it is slow")
@@ -83,20 +87,34 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=FORMATS, default="terminal")
+def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMATS) -> None:
+    parser.add_argument("--format", choices=formats, default="terminal")
     parser.add_argument("--output", metavar="FILE", help="write the report here instead of printing it")
 
 
 def _check(arguments: argparse.Namespace) -> int:
-    from hotloop.check import check_paths
-    from hotloop.rules import select
+    from hotloop.gate import STDIN, Request, answer
+    from hotloop.report.progress import progress
 
-    report = check_paths(
-        [Path(p) for p in arguments.paths], rules=select(arguments.select, arguments.ignore), low=arguments.all
+    request = Request(
+        paths=arguments.paths,
+        select=arguments.select,
+        ignore=arguments.ignore,
+        low=arguments.all,
+        baseline=arguments.baseline,
+        write_baseline=arguments.write_baseline,
+        stdin=sys.stdin.buffer.read() if STDIN in arguments.paths else None,
+        stdin_filename=arguments.stdin_filename,
     )
-    _show(report, arguments)
-    return 1 if report.findings else 0
+    with progress(sys.stderr) as step:
+        given = answer(request, step)
+    if given.said:
+        sys.stderr.write(f"hotloop: {given.said}\n")
+    else:
+        _show(given.report, arguments, texts=given.texts)
+    for failure in given.failures:
+        sys.stderr.write(f"hotloop: {failure}\n")
+    return given.exit_code
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -165,17 +183,22 @@ def _path(text: str | None) -> Path | None:
     return Path(text) if text else None
 
 
-def _show(report: Report, arguments: argparse.Namespace, stream: TextIO | None = None) -> None:
+def _show(
+    report: Report,
+    arguments: argparse.Namespace,
+    stream: TextIO | None = None,
+    texts: Mapping[str, bytes] | None = None,
+) -> None:
     """The report, where the user asked for it. `run` prints to stderr: stdout belongs to the program."""
     from hotloop.report import render
 
     if getattr(arguments, "html", None):
         _write(arguments.html, render(report, "html"))
     if arguments.output:
-        _write(arguments.output, render(report, arguments.format))
+        _write(arguments.output, render(report, arguments.format, texts=texts))
         return
     target = stream or sys.stdout
-    target.write(render(report, arguments.format, color=target.isatty()))
+    target.write(render(report, arguments.format, color=target.isatty(), texts=texts))
 
 
 def _write(path: str, text: str) -> None:

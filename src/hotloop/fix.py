@@ -284,6 +284,7 @@ def _mirror(source: Path, target: Path, files: dict[Path, bytes], room: list[int
     for entry in sorted(source.iterdir()):
         copy = target / entry.name
         apart = entry.name.startswith(".") or entry.name in SKIPPED or entry.is_symlink()
+        apart = apart or (entry / "pyvenv.cfg").exists()
         if entry in files:
             copy.write_bytes(files[entry])
         elif entry in folders or (entry.is_dir() and not apart and room[0] > 0):

@@ -162,3 +162,9 @@ def _bracket(glob: str, at: int) -> tuple[str, int]:
     if here >= len(glob) or not out:
         return "", here
     return f"(?!/)[{'^' if negated else ''}{out}]", here + 1
+
+
+def names(path: str, file: Ignore) -> bool:
+    """Whether a list of patterns names the file at an absolute path, or a folder that it lies in."""
+    above = [at for at, char in enumerate(path) if char == "/" and at > len(file.folder)]
+    return ignored(path, False, (file,)) or any(ignored(path[:at], True, (file,)) for at in above)
