@@ -50,14 +50,13 @@ def _size_of_name(expr: ast.Name, scope: Scope, project: Project, depth: int) ->
 def _size_of_call(expr: ast.Call, scope: Scope, project: Project, depth: int) -> str:
     value = project.resolve(expr.func, scope)
     name = value.name if value else ""
-    if (
-        name.startswith(SCALARS)
-        and not any(k.arg == "axis" for k in expr.keywords)
-        and len(expr.args) < 2 + ("losses" in name)
-    ):
-        return "scalar"
     if name == "tf.GradientTape().gradient":
         return "large"
+    if ")." in name or isinstance(expr.func, ast.Call):
+        return ""  # a method of a result, such as `numpy`; or `Dense(8)(x)`, which builds a model
+    if name.startswith(SCALARS):
+        along_an_axis = any(k.arg == "axis" for k in expr.keywords) or (".reduce_" in name and len(expr.args) > 1)
+        return "" if along_an_axis else "scalar"
     if name.startswith(KEEPS) and expr.args:
         return size_of(expr.args[0], scope, project, depth + 1)
     if is_model(name) or (name.startswith("keras.layers.") and name.endswith("()")):
