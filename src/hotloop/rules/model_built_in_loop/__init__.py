@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from hotloop.model import Finding
 from hotloop.rules import Rule
 from hotloop.rules.loops import InLoop, each, in_loop
-from hotloop.rules.model_built_in_loop.made import Made, on_data, trained
+from hotloop.rules.model_built_in_loop.made import Made, is_single_step, on_data, trained
 from hotloop.source.flow import varies
 from hotloop.source.heat import trips
 from hotloop.source.module import Call
@@ -88,6 +88,8 @@ def _judged(kind: str, made: Made) -> InLoop | None:
     """How sure we are that this hurts; None where building it again is the point."""
     found = made.found
     if found.heat != "hot" or made.is_kept() or made.is_part() or made.is_used_in_loop():
+        return None
+    if kind != "model" and not is_single_step(made):
         return None
     if kind == "layer":
         return found if made.is_called_on_step() and on_data(made) else None

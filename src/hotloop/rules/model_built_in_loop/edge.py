@@ -161,6 +161,29 @@ def per_run(batches):
             optimizer.apply_gradients(x)
 
 
+def evaluate(data):
+    mean = keras.metrics.Mean()
+
+    @tf.function
+    def update(x):
+        mean.update_state(net(x))
+
+    for x in data:
+        update(x)
+    return mean.result()
+
+
+def every_epoch(data):
+    for epoch in range(100):
+        print(evaluate(data))
+
+
+def summed_up_per_epoch(steps):
+    for epoch in range(100):
+        accuracy = keras.metrics.Accuracy()
+        accuracy.update_state(net.predict(steps), steps)
+
+
 def few(images):
     for image in images[:3]:
         print(image)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 KEEPERS = {"append", "extend", "add", "insert", "setattr", "put", "register", "setdefault", "update", "set"}
 TRAINS = {"fit", "fit_generator", "train_on_batch"}
+ROUNDS = {"fit", "fit_generator", "evaluate"}
 SYMBOLIC = {"keras.Input", "keras.layers.Input", "keras.Model", "keras.Sequential", "tf.placeholder"}
 DATA_WORDS = re.compile(r"image|img|photo|path|file|frame|batch|sample|example|row|record|dataset|\bds\b|sentence|text")
 
@@ -150,6 +151,17 @@ class Made:
             if any(varies(a, self.scope, self.found.loop, self.chain, self.project) for a in call.args):
                 return True
         return False
+
+
+def is_single_step(made: Made) -> bool:
+    """Whether the loop makes single steps; a round of training, or an epoch, has loops or a `fit` of its own."""
+    bodies = [made.found.loop.node, *([made.call.where.scope.node] if made.found.chain else [])]
+    inner = [node for body in bodies for node in ast.walk(body) if node is not made.found.loop.node]
+    if any(isinstance(n, ast.For | ast.AsyncFor | ast.While) for n in inner):
+        return False
+    if any(isinstance(n, ast.Attribute) and n.attr in ROUNDS for n in inner):
+        return False
+    return "epoch" not in made.found.loop.targets
 
 
 def on_data(made: Made) -> bool:
