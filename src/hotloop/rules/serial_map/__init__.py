@@ -21,6 +21,7 @@ cannot run on two threads at once: Python that waits for files can.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from hotloop.model import Confidence, Finding
@@ -32,6 +33,11 @@ from hotloop.source.work import Work
 
 RULE = Rule(__name__)
 TRIGGER = rb"\bmap\b"
+
+# State whose own work is worth spreading.
+HEAVY = re.compile(
+    r"TextVectorization|Random(Rotation|Zoom|Translation|Shear|Perspective|ElasticTransform|Hue|Saturation)"
+)
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -50,8 +56,8 @@ def _judged(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator[Find
     if answer is None:
         return
     reason, confidence = answer
-    if any(s.name == "cache" for s in pipeline.after(stage)) and confidence == "high":
-        confidence = "medium"  # paid in the first epoch alone
+    if any(s.name == "cache" for s in pipeline.after(stage)):
+        confidence = "low"  # paid in the first epoch alone
     message = (
         f"`map` runs {reason} on one element after the other: TensorFlow does not parallelise a function with state. "
         "Give it `num_parallel_calls=tf.data.AUTOTUNE`."
@@ -75,6 +81,8 @@ def _reason(work: Work) -> tuple[str, Confidence] | None:
             return None
         return f"Python that waits (`{waits or expensive}`)", "medium"
     state = inputs.any_of(inputs.STATEFUL, work.calls)
+    if state is not None and HEAVY.search(state) and not (expensive or reads):
+        return f"`{state}`", "medium"
     if state is None or not (expensive or reads):
         return None
     return f"`{expensive or reads}` together with `{state}`", "high"

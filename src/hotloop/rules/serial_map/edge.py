@@ -39,6 +39,8 @@ with_noise = files.map(lambda path: noisy(path)).batch(32)  # expect: serial-map
 by_layer = files.map(lambda path: flip(decode(path))).batch(32)  # expect: serial-map
 by_layers = files.map(lambda path: layers(decode(path))).batch(32)  # expect: serial-map
 by_table = files.map(labelled).batch(32)  # expect: serial-map
+vectorize = keras.layers.TextVectorization(max_tokens=10_000)
+texts = tf.data.Dataset.from_tensor_slices(words).batch(32).map(lambda text: vectorize(text))  # expect: serial-map
 
 
 class Reader:
@@ -80,4 +82,5 @@ stateless = tf.data.Dataset.zip((files, tf.data.Dataset.random(3))).map(augmente
 tiny = tf.data.Dataset.from_tensor_slices(images).map(lambda x: x + tf.random.uniform([])).cache()
 python_that_computes = tf.data.Dataset.from_tensor_slices(images).map(lambda x: tf.numpy_function(shift, [x], tf.float32))
 looked_up = tf.data.Dataset.from_tensor_slices(words).batch(32).map(table.lookup)
+cached_texts = tf.data.Dataset.from_tensor_slices(words).batch(32).map(lambda text: vectorize(text)).cache()
 not_a_dataset = list(map(augment, paths))
