@@ -1,0 +1,148 @@
+"""A data set or its iterator is made anew for every step.
+
+**Why**
+
+`next(iter(dataset))` builds the whole pipeline, fills its buffers, takes one element and throws the rest away: 47 times
+the cost of taking the next element from an iterator that is kept, and it begins at the first element each time.
+Building the data set itself in the loop (`from_tensor_slices`, `batch`, ...) copies its arrays too: 465 times.
+
+**Instead**
+
+Make the data set once, before the loop, and loop over it: `for batch in dataset:`. For a given number of steps, keep
+one iterator: `batches = iter(dataset.repeat())` before the loop, `next(batches)` in it.
+
+**Not when**
+
+The loop is over epochs, folds or files, and each data set is then read to its end.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.source.consumers import consumers, read
+from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.flow import varies
+from hotloop.source.module import Call, Loop
+from hotloop.source.pipelines import Pipeline, is_source
+from hotloop.source.project import loops_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\b(iter|make_one_shot_iterator|make_initializable_iterator|data|Dataset|\w*Dataset)\b"
+
+MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}
+SELDOM = re.compile(r"epoch|fold|split|shard|part|file|path|task|dataset|config|trial|run\b", re.IGNORECASE)
+READS_ALL = {"fit", "evaluate", "predict", "list", "reduce", "save", "as_numpy_iterator", "adapt", "submit"}
+# One data set of few elements: that is built to be used once.
+NOT_BUILT = {"tf.data.Dataset.load", "tf.data.experimental.load"}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            if call.where.loop is None and not call.where.scope.is_function:
+                continue
+            if (data := _iterated(call, project)) is not None:
+                yield from _iterator(call, data, project)
+            elif is_source(name := project.name_of(call.node.func, call.where.scope)) and name not in NOT_BUILT:
+                yield from _built(call, project)
+
+
+def _iterated(call: Call, project: Project) -> ast.expr | None:
+    """What `next(iter(x))` or `x.make_one_shot_iterator()` makes an iterator of."""
+    func, args = call.node.func, call.node.args
+    if isinstance(func, ast.Name) and func.id == "next" and args and isinstance(args[0], ast.Call):
+        inner = args[0]
+        if isinstance(inner.func, ast.Name) and inner.func.id == "iter" and inner.args:
+            return inner.args[0]
+        if isinstance(inner.func, ast.Attribute) and inner.func.attr == "as_numpy_iterator":
+            return inner.func.value
+    if isinstance(func, ast.Attribute) and func.attr in MAKES_ITERATOR:
+        return args[0] if args else func.value
+    return None
+
+
+def _iterator(call: Call, data: ast.expr, project: Project) -> Iterator[Finding]:
+    pipeline = read(data, call.where.scope, project)
+    found = in_loop(project, call.where) if pipeline is not None else None
+    if pipeline is None or found is None or _is_new(data, call, found, project):
+        return
+    if pipeline.origin is not None and stands_in(pipeline.origin.where, found.loop):
+        return  # built here too: that is said of the data set itself
+    graph = isinstance(call.node.func, ast.Attribute)
+    if _is_seldom(found.loop):
+        found = found.lowered()
+    what = "An iterator is made" if graph else "`next(iter(...))` makes a new iterator"
+    message = (
+        f"{what} {each(found, call.place)}: the pipeline starts afresh each time, for one element, the first. "
+        "Make the iterator once, before the loop."
+    )
+    yield RULE.finding(call.place, message, **found.where)
+
+
+def _is_new(data: ast.expr, call: Call, found: InLoop, project: Project) -> bool:
+    """Whether each step has a data set of its own: a part of this step, handed over or built."""
+    return varies(data, call.where.scope, found.loop, found.chain, project)
+
+
+def _built(call: Call, project: Project) -> Iterator[Finding]:
+    found = in_loop(project, call.where)
+    if found is None or found.confidence == "low" or _is_read_whole(call, found, project):
+        return
+    if _is_seldom(found.loop):
+        return
+    message = (
+        f"A data set is built {each(found, call.place)}, and with it a pipeline, its threads and its buffers. "
+        "Build it once, before the loop, or leave tf.data out for single elements."
+    )
+    found = found if _is_asked_once(call, found, project) else found.lowered()
+    yield RULE.finding(call.place, message, **found.where)
+
+
+def _is_seldom(loop: Loop) -> bool:
+    words = [*loop.targets, ast.unparse(loop.iterable) if loop.iterable is not None else ""]
+    return any(SELDOM.search(word) for word in words)
+
+
+def _readers(call: Call, project: Project) -> Iterator[tuple[Pipeline, Loop | Call]]:
+    for consumer in consumers(call.where.scope.module, project):
+        origin = consumer.pipeline.origin
+        if origin is not None and origin.node is call.node:
+            yield consumer.pipeline, consumer.at
+
+
+def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
+    """Read by a loop of its own, by Keras, or handed on to somewhere out of sight: one data set for a whole job."""
+    readers = list(_readers(call, project))
+    if any(isinstance(at, Loop) for _, at in readers):
+        return True
+    if any(isinstance(at, Call) and _name(at) in READS_ALL for _, at in readers):
+        return True
+    if readers:
+        return False
+    statement = call.where.statement
+    if isinstance(statement, ast.Return | ast.Expr) or statement is None or found.chain:
+        return True
+    return not _is_asked_once(call, found, project)
+
+
+def _is_asked_once(call: Call, found: InLoop, project: Project) -> bool:
+    """Whether it is asked for one element by `next(iter(...))` or `get_next()` in the loop that builds it."""
+    for _, at in _readers(call, project):
+        if isinstance(at, Call) and (_name(at) == "iter" or _name(at) in MAKES_ITERATOR):
+            return found.loop in loops_of(at.where) or stands_in(at.where, found.loop) or bool(found.chain)
+    return False
+
+
+def _name(call: Call) -> str:
+    func = call.node.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
