@@ -157,7 +157,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     from hotloop.report.rulebook import explain
     from hotloop.rules import find_rule
 
-    sys.stdout.write(explain(find_rule(arguments.rule)))
+    sys.stdout.write(explain(find_rule(arguments.rule), color=sys.stdout.isatty()))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 
@@ -9,6 +10,8 @@ from hotloop.rules import SECTIONS, Rule
 from hotloop.rules.specimens import diff
 
 WIDTH = 80
+PAINT = {"bold": 1, "red": 31, "green": 32, "cyan": 36}
+DIFF = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def listing(rules: Iterable[Rule]) -> str:
@@ -22,14 +25,26 @@ def listing(rules: Iterable[Rule]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def explain(rule: Rule) -> str:
+def explain(rule: Rule, color: bool = False) -> str:
     """Summary, the sections of its docstring, and what the cure looks like."""
-    text = [rule.name, "=" * len(rule.name), "", textwrap.fill(rule.summary, WIDTH), ""]
+    text = [_painted(rule.name, "bold", color), "=" * len(rule.name), "", textwrap.fill(rule.summary, WIDTH), ""]
     for name in SECTIONS:
         if rule.sections.get(name):
-            text += [name, "-" * len(name), rule.sections[name], ""]
-    text += ["Slow and fast", "-------------", diff(rule), ""]
+            text += [_painted(name, "bold", color), "-" * len(name), _filled(rule.sections[name]), ""]
+    text += [_painted("Slow and fast", "bold", color), "-------------"]
+    text += [_painted(line, DIFF.get(line[:1], ""), color) for line in diff(rule).split("\n")]
     return "\n".join(text).rstrip("\n") + "\n"
+
+
+def _filled(text: str) -> str:
+    """Paragraphs at the same width as the summary; what is indented or a list keeps its lines."""
+    parts = text.split("\n\n")
+    kept = re.compile(r"^(\s|[-*] |```)", re.MULTILINE)
+    return "\n\n".join(part if kept.search(part) else textwrap.fill(" ".join(part.split()), WIDTH) for part in parts)
+
+
+def _painted(text: str, style: str, color: bool) -> str:
+    return f"\x1b[{PAINT[style]}m{text}\x1b[0m" if color and style else text
 
 
 def parts(rule: Rule) -> list[str]:

@@ -15,7 +15,7 @@ from hotloop.report import phrases
 from hotloop.report.excerpt import Sources
 from hotloop.rules import Rule, all_rules
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"high": "error", "medium": "warning", "low": "note"}
 FINGERPRINT = "hotloopLine/v1"
 

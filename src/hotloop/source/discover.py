@@ -51,7 +51,7 @@ def _below(top: Path, excluded: Ignore) -> Iterator[tuple[Path, str, bool]]:
         ignores = (*inherited, read(Path(folder, ".gitignore"))) if ".gitignore" in names else inherited
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
-            if not (_enters(entry.name) if is_folder else entry.name.endswith(SUFFIXES) and entry.is_file()):
+            if not (_enters(entry.name) if is_folder else _is_source(entry)):
                 continue
             path = entry.path.replace(os.sep, "/")
             if ignored(path, is_folder, ignores) or ignored(path, is_folder, (excluded,)):
@@ -66,6 +66,12 @@ def _below(top: Path, excluded: Ignore) -> Iterator[tuple[Path, str, bool]]:
 
 def _enters(name: str) -> bool:
     return not name.startswith(".") and name not in SKIPPED
+
+
+def _is_source(entry: os.DirEntry[str]) -> bool:
+    if not entry.name.endswith(SUFFIXES):
+        return False
+    return entry.is_file(follow_symlinks=False) or os.path.isfile(entry.path)  # which bears a link to itself
 
 
 def _above(folder: Path) -> tuple[Ignore, ...]:
