@@ -1,0 +1,143 @@
+"""Rows of a tensor are worked on one by one, where the ops in use take all of them at once.
+
+**Why**
+
+`tf.map_fn` runs its function once per row in a `while` loop: a handful of small ops for each row, one after the other.
+A Python loop over rows with a `tf.stack` at its end sends every op from Python, or, in a `tf.function`, unrolls into as
+many copies as there are rows. Elementwise ops, reductions and matrix products have a batched form that does all rows in
+one kernel.
+
+**Instead**
+
+Write it for the whole tensor: `tf.reduce_sum(x * w, axis=1)`, `tf.gather(x, indices)`, `tf.einsum`, an `axis` one
+higher than for a row. `tf.vectorized_map(f, x)` in place of `tf.map_fn(f, x)` does it without a rewrite.
+
+**Not when**
+
+The function decides by what it sees, works on rows of different lengths, decodes images or text, or draws random
+numbers. Nor when all rows at once do not fit in memory: `map_fn` holds one row's intermediate results at a time.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Confidence, Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
+from hotloop.rules.vectors import index_of, is_batched, is_batched_function, is_tensor, only_indexes, rows_taken
+from hotloop.source.heat import loop_heat
+from hotloop.source.module import Call, Loop, Module, names_read, place_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\b(?:map_fn|stack|convert_to_tensor|concat)\b"
+
+MAPS = {"tf.map_fn", "keras.backend.map_fn"}
+JOINS = {"tf.stack", "tf.convert_to_tensor", "tf.concat", "keras.ops.stack"}
+SPARING = {"parallel_iterations", "swap_memory", "back_prop"}  # said on purpose, for memory
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        for call in module.calls:
+            name = project.name_of(call.node.func, call.where.scope)
+            if name in MAPS:
+                yield from _mapped(call, project)
+            elif name in JOINS and call.node.args:
+                yield from _joined(call, module, project)
+
+
+# -- tf.map_fn ---------------------------------------------------------------------------------------------------------
+
+
+def _mapped(call: Call, project: Project) -> Iterator[Finding]:
+    function, rows = call.argument(0, "fn"), call.argument(1, "elems")
+    if function is None or rows is None or "ragged" in ast.unparse(call.node).lower():
+        return
+    passed = project.resolve(function, call.where.scope)
+    if passed is None or passed.kind != "function" or passed.scope is None:
+        return
+    if not is_batched_function(passed.scope, project):
+        return
+    found = in_loop(project, call.where)
+    hot = project.traced(call.where) or (found is not None and found.confidence == "high")
+    sure: Confidence = "high" if hot else "medium"
+    if any(keyword.arg in SPARING for keyword in call.node.keywords):
+        sure = "low"
+    message = (
+        f"`{ast.unparse(call.node.func)}` runs its function once per row of `{_short(rows)}`, and all that it does "
+        "works on whole batches. Write it for the whole tensor, or use `tf.vectorized_map`."
+    )
+    yield RULE.finding(call.place, message, **outside_loops(call.where, sure))
+
+
+def _short(expr: ast.expr) -> str:
+    text = ast.unparse(expr)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+# -- a Python loop and a stack -----------------------------------------------------------------------------------------
+
+
+def _joined(call: Call, module: Module, project: Project) -> Iterator[Finding]:
+    parts = call.node.args[0]
+    if isinstance(parts, ast.ListComp):
+        loop = next((lp for lp in module.loops if lp.node is parts), None)
+        work = [parts.elt]
+    elif isinstance(parts, ast.Name):
+        appended = _appended(parts.id, call, module)
+        loop, work = appended if appended else (None, [])
+    else:
+        return
+    found = _over_rows(loop, work, project) if loop else None
+    if found:
+        place = place_of(module, found.loop.node if not isinstance(parts, ast.ListComp) else call.node)
+        message = (
+            f"Rows are worked on one by one {each(found, place)} and put together by `{ast.unparse(call.node.func)}`: "
+            "these ops take all rows at once. Write it for the whole tensor."
+        )
+        yield RULE.finding(place, message, **found.where)
+
+
+def _appended(name: str, join: Call, module: Module) -> tuple[Loop, list[ast.expr]] | None:
+    """The one loop that appends to a list, and all that it computes; None when it does more than that."""
+    appends = [
+        call for call in module.calls
+        if call.where.scope is join.where.scope and ast.unparse(call.node.func) == f"{name}.append"
+    ]  # fmt: skip
+    loop = appends[0].where.loop if len(appends) == 1 else None
+    if loop is None or not isinstance(loop.node, ast.For) or loop is join.where.loop:
+        return None
+    work: list[ast.expr] = []
+    assigned: set[str] = set()
+    last = loop.node.body[-1]
+    for statement in loop.node.body[:-1]:
+        if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+            return None
+        target = statement.targets[0].id
+        if target in names_read(statement.value) - assigned:
+            return None  # carried over from the step before
+        assigned.add(target)
+        work.append(statement.value)
+    if not (isinstance(last, ast.Expr) and last.value is appends[0].node):
+        return None
+    return loop, [*work, *appends[0].node.args]
+
+
+def _over_rows(loop: Loop, work: list[ast.expr], project: Project) -> InLoop | None:
+    index = index_of(loop, project)
+    scope = loop.where.scope
+    if index is None or not only_indexes(work, index, scope, project) or not is_batched(work, scope, project):
+        return None
+    taken = [whole for one in work for whole, _ in rows_taken(one, index, scope, project)]
+    if not any(is_tensor(whole, loop.where, project) for whole in taken):
+        return None
+    heat = loop_heat(loop, project)
+    sure: dict[str, Confidence] = {"hot": "high", "warm": "medium", "cold": "low"}
+    told = outside_loops(loop.where, sure[heat])["confidence"]
+    return InLoop(loop, (), heat, told)  # type: ignore[arg-type]
