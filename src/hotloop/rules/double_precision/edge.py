@@ -8,9 +8,9 @@ from tensorflow.keras import backend as K
 from tensorflow.keras import layers as L
 
 KIND = "float64"
-K.set_floatx(KIND)  # expect: float64
-keras.config.set_floatx("float64")  # expect: float64
-mixed_precision.set_global_policy("float64")  # expect: float64
+K.set_floatx(KIND)  # expect: double-precision
+keras.config.set_floatx("float64")  # expect: double-precision
+mixed_precision.set_global_policy("float64")  # expect: double-precision
 tf.keras.backend.set_floatx(np.dtype("float64").name)
 
 N, M = 800, 200
@@ -20,8 +20,8 @@ rng = np.random.default_rng(1)
 def network():
     return keras.Sequential(
         [
-            L.Dense(256, dtype="float64"),  # expect: float64
-            L.Conv2D(8, 3, dtype=tf.float64),  # expect: float64
+            L.Dense(256, dtype="float64"),  # expect: double-precision
+            L.Conv2D(8, 3, dtype=tf.float64),  # expect: double-precision
             L.Rescaling(1 / 255, dtype="float64"),
             L.Dense(10, dtype="float32"),
         ]
@@ -29,13 +29,13 @@ def network():
 
 
 def trained(batches):
-    weights = tf.Variable(np.random.randn(784, 256) * 0.01)  # expect: float64
+    weights = tf.Variable(np.random.randn(784, 256) * 0.01)  # expect: double-precision
     for batch in batches:
         print(tf.reduce_sum(tf.matmul(batch, weights)))
 
 
 def propagated(scores, steps):
-    links = tf.constant(rng.random((N, N)))  # expect: float64
+    links = tf.constant(rng.random((N, N)))  # expect: double-precision
     for _ in range(steps):
         scores = links @ scores
     return scores
@@ -43,7 +43,7 @@ def propagated(scores, steps):
 
 class Reservoir:
     def __init__(self, size):
-        self.inner = tf.convert_to_tensor(np.random.normal(0, 1, (size, size)))  # expect: float64
+        self.inner = tf.convert_to_tensor(np.random.normal(0, 1, (size, size)))  # expect: double-precision
         self.small = tf.Variable(np.random.randn(4, 4))
         self.outer = tf.Variable(np.random.randn(size, size), dtype=tf.float32)
 

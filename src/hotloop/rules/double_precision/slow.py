@@ -5,7 +5,7 @@ import tensorflow as tf
 
 STEPS = 16
 
-tf.keras.backend.set_floatx("float64")  # expect: float64
+tf.keras.backend.set_floatx("float64")  # expect: double-precision
 model = tf.keras.Sequential(
     [
         tf.keras.Input((64, 64, 3)),

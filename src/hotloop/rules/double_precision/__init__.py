@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from hotloop.model import Confidence, Finding
 from hotloop.rules import Rule
 from hotloop.rules.comments import is_chosen, said_nearby
-from hotloop.rules.float64.arrays import MAKERS, multiplied
+from hotloop.rules.double_precision.arrays import MAKERS, multiplied
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Module, Scope
 
@@ -58,7 +58,7 @@ NEEDS_DIGITS = re.compile(
     rb"|l[-_]?bfgs|cholesky|complex128|hessian|jacobian|lorenz|\b(o|p)des?\b|odeint|differential[-_ ]equation"
     rb"|navier|molecul|orthonormal|gaussian[-_ ]process"
 )
-SAYS_SO = re.compile(rb"(?i)precis|digits|stabil|accura|underflow|overflow|\bnan\b|need|requir|must|important")
+SAYS_SO = re.compile(rb"(?i)(?<!double-)precis|digits|stabil|accura|underflow|overflow|\bnan\b|need|requir|must|important")
 
 
 def check(project: Project) -> Iterator[Finding]:
