@@ -1,0 +1,143 @@
+"""A large NumPy array becomes a constant inside a graph, and is kept there several times over.
+
+**Why**
+
+A `tf.function` that reads an array from outside turns it into a constant of its graph. The graph is copied when it is
+traced, optimised and compiled, and the constant with it: an array of 16 MB took 118 MB, in every function that reads
+it, and again for each retrace. In graph mode `tf.constant(data)` and `from_tensor_slices(data)` put the data into the
+graph in the same way; a graph may hold no more than 2 GB.
+
+**Instead**
+
+Convert it once, outside: `data = tf.constant(data)`. A compiled function refers to such a tensor, it does not copy it.
+Or pass it as an argument. In graph mode feed it through a `tf.placeholder`, batch by batch or once to initialise the
+variable or the iterator.
+
+**Not when**
+
+The array is small, or only its shape is read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Confidence, Finding
+from hotloop.rules import Rule
+from hotloop.rules.array_in_graph.size import Size, size_of
+from hotloop.rules.loops import outside_loops
+from hotloop.source.module import Call, Context, Module, Scope, place_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"tensorflow|keras|\bfunction\b|\bcall\b|_step\b"
+MEASURED = "memory"
+
+LARGE = 10e6  # bytes: surely worth a word
+SOME = 1e6
+BAKERS = {
+    "tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.data.Dataset.from_tensor_slices",
+    "tf.data.Dataset.from_tensors", "tf.train.slice_input_producer",
+}  # fmt: skip
+GRAPH_MODE = re.compile(rb"disable_eager_execution|disable_v2_behavior|\bSession\(|\bplaceholder\(|tf\.estimator")
+EAGER_MODE = re.compile(rb"enable_eager_execution|enable_v2_behavior|GradientTape")
+# Uses that leave the array outside: `len(x)`, `np.mean(x)`.
+PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|max|sum|zip|enumerate|np\..*)$")
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        graph_mode = GRAPH_MODE.search(module.data) and not EAGER_MODE.search(module.data)
+        for scope in module.scopes:
+            if scope.is_function and scope in project.traced_scopes:
+                yield from _captured(scope, project)
+        if graph_mode:
+            yield from _baked(module, project)
+
+
+def _captured(scope: Scope, project: Project) -> Iterator[Finding]:
+    """Arrays of an outer scope, or of `self`, that a traced function uses whole."""
+    seen: set[str] = set()
+    for node in _used_whole(scope.node, scope, project):
+        spelled = ast.unparse(node)
+        if spelled in seen:
+            continue
+        seen.add(spelled)
+        size = size_of(node, scope, project) if _comes_from_outside(node, scope, project) else None
+        confidence = _confidence(size)
+        if size is None or confidence is None:
+            continue
+        where = Context(scope, None)
+        name = "a compiled function" if scope.name == "<lambda>" else f"`{scope.name}`"
+        message = (
+            f"`{spelled}` is a NumPy array{size.words}, and {name} keeps it as a constant in its graph, several times "
+            f"over. Convert it once, outside (`tf.constant`), or pass it as an argument."
+        )
+        yield RULE.finding(place_of(scope.module, node), message, **outside_loops(where, confidence))
+
+
+def _used_whole(root: ast.AST, scope: Scope, project: Project) -> Iterator[ast.Name | ast.Attribute]:
+    """Names and attributes that are an argument or an operand; not `x.shape`, `x[0]` or `len(x)`."""
+    for node in ast.walk(root):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.Call):
+            called = project.name_of(node.func, scope)
+            if not PYTHON_CALLS.match(called):
+                parts = [*node.args, *[k.value for k in node.keywords]]
+        elif isinstance(node, ast.BinOp):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Return) and node.value is not None:
+            parts = [node.value]
+        for part in parts:
+            inner = part.elts if isinstance(part, ast.Tuple | ast.List) else [part]
+            yield from (p for p in inner if isinstance(p, ast.Name | ast.Attribute))
+
+
+def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope, project: Project) -> bool:
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and scope.is_method and node.value.id == scope.parameters[0]
+    home = scope.owner(node.id)
+    return home is not None and home is not scope and not project.traced(Context(home, None))
+
+
+def _baked(module: Module, project: Project) -> Iterator[Finding]:
+    """`tf.constant(data)` in graph mode."""
+    for call in module.calls:
+        name = project.name_of(call.node.func, call.where.scope)
+        if name not in BAKERS or project.traced(call.where):
+            continue
+        for part in _parts(call):
+            size = size_of(part, call.where.scope, project)
+            confidence = _confidence(size)
+            if size is None or confidence is None or (name == "tf.Variable" and confidence != "high"):
+                continue  # first weights of a layer are made so
+            short = name.removeprefix("tf.").removeprefix("data.Dataset.")
+            message = (
+                f"`{short}` puts `{ast.unparse(part)}`{size.words} into the graph as a constant. "
+                "Feed it through a placeholder instead."
+            )
+            yield RULE.finding(call.place, message, **outside_loops(call.where, confidence))
+            break
+
+
+def _parts(call: Call) -> Iterator[ast.expr]:
+    for argument in call.node.args[:1]:
+        if isinstance(argument, ast.Tuple | ast.List):
+            yield from argument.elts
+        elif isinstance(argument, ast.Dict):
+            yield from argument.values
+        else:
+            yield argument
+
+
+def _confidence(size: Size | None) -> Confidence | None:
+    if size is None:
+        return None
+    if size.bytes is None:
+        return "medium"
+    return "high" if size.bytes >= LARGE else "medium" if size.bytes >= SOME else None
