@@ -16,7 +16,7 @@ weights = tf.Variable(tf.zeros([8, 1]))
 @tf.function
 def step(x, y):
     error = x @ weights - y
-    weights.assign_sub(0.02 * tf.transpose(x) @ error)
+    weights.assign_sub(0.0001 * tf.transpose(x) @ error)
     return tf.reduce_mean(error**2)
 
 
