@@ -13,21 +13,23 @@ if TYPE_CHECKING:
 
 # Elementwise, reducing, shaping and matrix ops under `tf.`, `tf.math.`, `tf.linalg.`, `tf.nn.`, `keras.ops.`, ...
 BATCHED = {
-    "abs", "acos", "add", "add_n", "angle", "argmax", "argmin", "argsort", "asin", "atan", "atan2", "broadcast_to",
-    "cast", "ceil", "cholesky", "clip_by_value", "complex", "concat", "concatenate", "constant", "convert_to_tensor",
-    "cos", "cosh", "cross", "cumprod", "cumsum", "det", "diag", "diag_part", "divide", "divide_no_nan", "dot", "eigh",
-    "einsum", "elu", "equal", "erf", "exp", "expand_dims", "expm1", "eye", "fft", "flip", "floor", "floordiv",
-    "gather", "gelu", "greater", "greater_equal", "identity", "inv", "is_finite", "is_nan", "l2_normalize",
-    "leaky_relu", "less", "less_equal", "log", "log1p", "log_sigmoid", "log_softmax", "logical_and", "logical_not",
-    "logical_or", "lstsq", "matmul", "matrix_transpose", "matvec", "maximum", "mean", "minimum", "mod", "multiply",
-    "negative", "norm", "normalize", "not_equal", "one_hot", "ones_like", "outer", "pow", "rank", "reciprocal",
-    "reduce_all", "reduce_any", "reduce_euclidean_norm", "reduce_logsumexp", "reduce_max", "reduce_mean",
-    "reduce_min", "reduce_prod", "reduce_std", "reduce_sum", "reduce_variance", "relu", "relu6", "reshape", "reverse",
-    "rint", "roll", "round", "rsqrt", "selu", "shape", "sigmoid", "sigmoid_cross_entropy_with_logits", "sign", "sin",
-    "sinh", "slice", "softmax", "softmax_cross_entropy_with_logits", "softplus", "softsign", "solve", "sort",
-    "sparse_softmax_cross_entropy_with_logits", "sqrt", "square", "squared_difference", "squeeze", "stack",
-    "stop_gradient", "subtract", "sum", "svd", "swish", "tan", "tanh", "tensordot", "tile", "top_k", "trace",
-    "transpose", "truediv", "where", "zeros_like",
+    "abs", "absolute", "acos", "add", "add_n", "all", "amax", "amin", "angle", "any", "argmax", "argmin", "argsort",
+    "asin", "atan", "atan2", "broadcast_to", "cast", "ceil", "cholesky", "clip", "clip_by_value", "complex", "concat",
+    "concatenate", "constant", "convert_to_tensor", "cos", "cosh", "count_nonzero", "cross", "cumprod", "cumsum",
+    "det", "diag", "diag_part", "divide", "divide_no_nan", "dot", "eigh", "einsum", "elu", "equal", "erf", "exp",
+    "exp2", "expand_dims", "expm1", "eye", "fft", "flip", "floor", "floor_mod", "floordiv", "full_like", "gather",
+    "gelu", "greater", "greater_equal", "identity", "inv", "is_finite", "is_nan", "l2_normalize", "leaky_relu",
+    "less", "less_equal", "log", "log10", "log1p", "log2", "log_sigmoid", "log_softmax", "logical_and", "logical_not",
+    "logical_or", "logsumexp", "lstsq", "matmul", "matrix_transpose", "matvec", "max", "maximum", "mean", "min",
+    "minimum", "mod", "multiply", "negative", "norm", "normalize", "not_equal", "one_hot", "ones_like", "outer",
+    "pow", "power", "prod", "rank", "reciprocal", "reduce_all", "reduce_any", "reduce_euclidean_norm",
+    "reduce_logsumexp", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod", "reduce_std", "reduce_sum",
+    "reduce_variance", "relu", "relu6", "reshape", "reverse", "rint", "roll", "round", "rsqrt", "selu", "shape",
+    "sigmoid", "sigmoid_cross_entropy_with_logits", "sign", "sin", "sinh", "slice", "softmax",
+    "softmax_cross_entropy_with_logits", "softplus", "softsign", "solve", "sort",
+    "sparse_softmax_cross_entropy_with_logits", "sqrt", "square", "squared_difference", "squeeze", "stack", "std",
+    "stop_gradient", "subtract", "sum", "svd", "swish", "take", "tan", "tanh", "tensordot", "tile", "top_k", "trace",
+    "transpose", "truediv", "var", "where", "zeros_like",
 }  # fmt: skip
 # Under `tf.image.`: what takes a batch of images as well as one.
 BATCHED_IMAGE = {

@@ -68,6 +68,8 @@ def _found(growth: Growth, project: Project) -> InLoop | None:
     if project.traced(growth.where) and not _in_graph(loop, project):
         return None  # unrolled while tracing: that loop is short, and how it is built is another matter
     sure: dict[Heat, str] = {"hot": "high" if growth.is_tensor else "medium", "warm": "medium", "cold": "low"}
+    if isinstance(loop.node, ast.While) and growth.target in ast.unparse(loop.node.test):
+        sure["hot"] = "low"  # until there are enough: mostly two or three steps
     confidence = outside_loops(growth.where, sure[heats[loop]])["confidence"]  # type: ignore[arg-type]
     return InLoop(loop, (), heats[loop], confidence)  # type: ignore[arg-type]
 

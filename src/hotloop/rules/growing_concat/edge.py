@@ -146,3 +146,15 @@ def last_thing(batches):
             rows = tf.concat([rows, batch], axis=0)
             break
     return rows
+
+
+def one_per_key(episode, steps):
+    for key in steps.keys():
+        episode[key] = np.concatenate((episode[key], [0.0]))
+
+
+def until_enough(sample, n):
+    points = np.empty((0, 2))
+    while len(points) < n:
+        points = np.vstack((points, sample(n)))
+    return points[:n]
