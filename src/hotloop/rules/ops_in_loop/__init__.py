@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,12 +39,41 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
-ASSIGNMENTS = {"assign", "assign_add", "assign_sub"}
+ASSIGNMENTS = {"assign", "assign_add", "assign_sub", "minimize"}  # methods that make ops
+SAVERS = {"tf.train.Saver"}
+# What is surely one tensor, not a list of them: `y[0]` and `y * 2` then make an op.
+TENSORS = re.compile(
+    r"^tf\.(placeholder|Variable|get_variable|constant|matmul|reshape|concat|stack|cast|transpose|gather|one_hot|squeeze"
+    r"|expand_dims|add|subtract|multiply|square|sqrt|exp|log|sigmoid|tanh|argmax|layers\.\w+|reduce_\w+|math\.\w+"
+    r"|nn\.(relu|softmax|sigmoid|tanh|conv2d|max_pool|bias_add|dropout|embedding_lookup|l2_loss|\w*cross_entropy\w*))\(\)$"
+)
 
 
 def check(project: Project) -> Iterator[Finding]:
     for fetch in fetches(project):
-        yield _finding(fetch.ops, fetch.found)
+        yield fetch.finding
+    yield from _savers(project)
+
+
+def _savers(project: Project) -> Iterator[Finding]:
+    """A saver adds an op or two for every variable; a fresh graph in each step is another matter."""
+    for module in project.modules.values():
+        for call in module.calls:
+            if project.name_of(call.node.func, call.where.scope) not in SAVERS:
+                continue
+            found = in_loop(project, call.where)
+            if found and not _has_fresh_graph(call, found):
+                message = (
+                    f"A saver is made {each(found, call.place)}, and adds its ops to the graph each time. "
+                    "Make it once, before the loop."
+                )
+                yield RULE.finding(call.place, message, **found.where)
+
+
+def _has_fresh_graph(call: Call, found: InLoop) -> bool:
+    bodies = [found.loop.node, *([call.where.scope.node] if found.chain else [])]
+    makers = {"Graph", "reset_default_graph", "import_meta_graph", "clear_session"}
+    return any(isinstance(n, ast.Attribute) and n.attr in makers for body in bodies for n in ast.walk(body))
 
 
 @dataclass(frozen=True)
@@ -54,10 +83,11 @@ class Fetch:
     call: Call
     found: InLoop
     ops: list[tuple[Scope, ast.Call]]
+    hidden: list[tuple[Scope, ast.expr]]  # slices and arithmetic, where there is no other op
 
     @property
     def finding(self) -> Finding:
-        return _finding(self.ops, self.found)
+        return _finding([*self.ops, *self.hidden], self.found)
 
 
 def fetches(project: Project) -> Iterator[Fetch]:
@@ -67,12 +97,13 @@ def fetches(project: Project) -> Iterator[Fetch]:
             found = in_loop(project, call.where) if fetched is not None else None
             if fetched is None or found is None:
                 continue
-            ops = _Ops(found, project).built_for(fetched, call.where.scope, found.chain)
-            if ops:
-                yield Fetch(call, found, ops)
+            built = _Ops(found, project)
+            built.follow(fetched, call.where.scope, found.chain)
+            if built.ops or built.hidden:
+                yield Fetch(call, found, built.ops, [] if built.ops else built.hidden)
 
 
-def _finding(ops: list[tuple[Scope, ast.Call]], found: InLoop) -> Finding:
+def _finding(ops: Sequence[tuple[Scope, ast.expr]], found: InLoop) -> Finding:
     scope, first = min(ops, key=lambda op: (op[0].module.path, op[1].lineno, op[1].col_offset))
     last = max((node.end_lineno or node.lineno for home, node in ops if home is scope), default=first.lineno)
     begin = place_of(scope.module, first)
@@ -104,12 +135,9 @@ class _Ops:
         self.found, self.project = found, project
         self.seen: set[ast.AST] = set()
         self.ops: list[tuple[Scope, ast.Call]] = []
+        self.hidden: list[tuple[Scope, ast.expr]] = []
 
-    def built_for(self, expr: ast.expr, scope: Scope, chain: tuple[Call, ...]) -> list[tuple[Scope, ast.Call]]:
-        self._follow(expr, scope, chain)
-        return self.ops
-
-    def _follow(self, expr: ast.expr, scope: Scope, chain: tuple[Call, ...]) -> None:
+    def follow(self, expr: ast.expr, scope: Scope, chain: tuple[Call, ...]) -> None:
         if expr in self.seen:
             return
         self.seen.add(expr)
@@ -118,6 +146,8 @@ class _Ops:
                 self._call(node, scope)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 self._name(node.id, scope, chain)
+            elif isinstance(node, ast.Subscript | ast.BinOp) and self._is_symbolic(node, scope):
+                self.hidden.append((scope, node))
 
     def _call(self, node: ast.Call, scope: Scope) -> None:
         value = self.project.resolve(node.func, scope)
@@ -131,6 +161,10 @@ class _Ops:
                 self.seen.add(value.scope.node)
                 for returned in value.scope.returns:
                     self._inside(returned, value.scope)
+
+    def _is_symbolic(self, node: ast.Subscript | ast.BinOp, scope: Scope) -> bool:
+        parts = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.value,)
+        return any(TENSORS.match(self.project.name_of(part, scope)) for part in parts)
 
     def _inside(self, expr: ast.expr, scope: Scope) -> None:
         """In a function that the step calls every local binding belongs to the step."""
@@ -148,9 +182,9 @@ class _Ops:
             if binding.kind == "parameter" and chain:
                 argument = argument_for(chain[-1], scope, name)
                 if argument is not None:
-                    self._follow(argument, chain[-1].where.scope, chain[:-1])
+                    self.follow(argument, chain[-1].where.scope, chain[:-1])
             elif binding.value is not None and (chain or stands_in(binding.where, self.found.loop)):
-                self._follow(binding.value, scope, chain)
+                self.follow(binding.value, scope, chain)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:

@@ -29,8 +29,8 @@ CONVERTS = {"tf.constant", "tf.convert_to_tensor"}  # their dtype, where given, 
 def build_once(finding: Finding, project: Project) -> Fix:
     # Several runs may fetch the same ops: the one with the most ops moves them all.
     same = [fetch for fetch in fetches(project) if fetch.finding.place.line == finding.place.line]
-    if not same:
-        raise Refused("the source is no longer what was checked")
+    if not same or same[0].hidden:
+        raise Refused("only ops that a call makes are moved; give this one a name before the loop by hand")
     plan = _Plan(max(same, key=lambda f: len(f.ops)), project)
     rewriter = Rewriter(project.modules[finding.place.path])
     plan.carry_out(rewriter)
