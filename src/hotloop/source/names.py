@@ -34,10 +34,16 @@ RENAMED = {
     "keras.models.Sequential": "keras.Sequential",
     "keras.engine.training.Model": "keras.Model",
     "keras.saving.load_model": "keras.models.load_model",
-    "tf.GraphDef": "tf.GraphDef",
     "tf.contrib.eager.GradientTape": "tf.GradientTape",
     "tf.contrib.eager.defun": "tf.function",
     "tf.train.Optimizer": "keras.optimizers.Optimizer",
+    "tf.python.client.session.Session": "tf.Session",
+    "tf.python.client.session.InteractiveSession": "tf.InteractiveSession",
+    "tf.python.framework.importer.import_graph_def": "tf.import_graph_def",
+    "tf.python.framework.ops.Graph": "tf.Graph",
+    "tf.python.training.saver.Saver": "tf.train.Saver",
+    "tf.python.eager.def_function.function": "tf.function",
+    "tf.python.eager.backprop.GradientTape": "tf.GradientTape",
 }
 
 
