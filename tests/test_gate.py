@@ -90,6 +90,26 @@ def test_a_file_that_cannot_be_read_fails_wherever_it_lies(check: Any, project: 
     assert "slow.py:6" in out
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"import tensorflow\nx = " + b"(" * 3000 + b"1" + b")" * 3000,
+        b"import tensorflow\nx = " + b"-" * 50_000 + b"1",
+        b"import tensorflow\n\x00",
+        b"# coding: nope\nimport tensorflow",
+        b"import tensorflow\nx = '\xff'",
+    ],
+    ids=["deep brackets", "deep signs", "a zero byte", "no such encoding", "not UTF-8"],
+)
+def test_what_is_nothing_like_python_costs_one_sentence(data: bytes, check: Any, project: Path) -> None:
+    (project / "odd.py").write_bytes(data)
+    code, out, err = check("odd.py", "slow.py")
+    assert code == 2
+    assert err.startswith("hotloop: odd.py is n")
+    assert err.count("\n") == 1
+    assert "slow.py:6" in out
+
+
 @pytest.mark.parametrize("option", ["--select", "--ignore"])
 def test_an_unknown_rule_is_one_sentence_with_those_there_are(option: str, check: Any) -> None:
     code, out, err = check(option, "no-such-rule")

@@ -63,7 +63,7 @@ def _parse_all(
             module = parse(contents[file], path, file.resolve(), _dotted(file, root))
             modules.append(module)
             unparsed.update(notebooks.notes(module.cells, path))
-        except (SyntaxError, ValueError, RecursionError) as error:
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             unparsed[path] = f"{path} {_fault(error)}; skipped."
         if progress:
             progress(number, len(relevant))
@@ -71,11 +71,11 @@ def _parse_all(
 
 
 def _fault(error: Exception) -> str:
-    if isinstance(error, RecursionError):
+    if isinstance(error, RecursionError | MemoryError):  # what the parser raises depends on what is nested
         return "is nested too deeply to be read"
     if isinstance(error, notebooks.NotebookError):
         return f"is {error}"
-    reason = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+    reason = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) and error.lineno else str(error)
     return f"is not Python {_python()} ({reason})"
 
 
