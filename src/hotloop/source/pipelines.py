@@ -7,6 +7,7 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from hotloop.model import Place
 from hotloop.source.module import Binding, Call, Module, Scope
 from hotloop.source.project import Project, argument_for
 
@@ -50,11 +51,17 @@ class Stage:
     optional: bool = False  # under an `if` that the rest of the chain is not under
     fused: bool = False  # inside `apply`: its arguments are those of the function that makes it
 
+    @property
+    def place(self) -> Place:
+        """From the stage's own name on: a chain begins many lines above its last stage."""
+        whole, func = self.call.place, self.call.node.func
+        if self.fused or not isinstance(func, ast.Attribute):
+            return whole
+        line, end = func.end_lineno or whole.line, func.end_col_offset or 0
+        return Place(whole.path, line, max(0, end - len(func.attr)), whole.end_line, whole.end_col)
+
     def argument(self, index: int, name: str) -> ast.expr | None:
         return self.call.argument(index, name)
-
-    def has(self, keyword: str) -> bool:
-        return any(k.arg in (keyword, None) for k in self.call.node.keywords)
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,7 +96,7 @@ def _judged(pipeline: Pipeline, stage: Stage, batch: Stage, project: Project) ->
         f"`map` calls {shown} on each element, and the call costs more than this little arithmetic. "
         f"Put `batch` before it, so that one call serves {many}."
     )
-    yield RULE.finding(stage.call.place, message, **outside_loops(stage.call.where, confidence))
+    yield RULE.finding(stage.place, message, **outside_loops(stage.call.where, confidence))
 
 
 def _size(batch: Stage, project: Project) -> float | None:

@@ -37,7 +37,6 @@ TRIGGER = rb"\b(cache|shuffle|unbatch)\b"
 
 Said = tuple[Stage, str, Confidence]
 BATCHES = {"batch", "padded_batch", "ragged_batch"}
-EVALUATION = ("val", "test", "eval", "dev")
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -46,7 +45,7 @@ def check(project: Project) -> Iterator[Finding]:
         for pipeline in chains:
             for stage, message, confidence in _said(pipeline, chains, project):
                 if stage.call.where.scope.module is module:
-                    yield RULE.finding(stage.call.place, message, **outside_loops(stage.call.where, confidence))
+                    yield RULE.finding(stage.place, message, **outside_loops(stage.call.where, confidence))
 
 
 def _said(pipeline: Pipeline, chains: tuple[Pipeline, ...], project: Project) -> Iterator[Said]:
@@ -59,7 +58,7 @@ def _said(pipeline: Pipeline, chains: tuple[Pipeline, ...], project: Project) ->
             yield from _batches_shuffled(pipeline, stage, project)
         elif stage.name == "unbatch":
             before = pipeline.before(stage)
-            if before and before[-1].name in BATCHES:
+            if before and before[-1].name in BATCHES and before[-1].call.where.statement is stage.call.where.statement:
                 yield (
                     stage,
                     "`unbatch` undoes the `batch` right before it: all that work for nothing. Drop both.",
@@ -85,6 +84,8 @@ def _repeated_before(pipeline: Pipeline, cache: Stage, project: Project) -> Iter
 
 def _frozen(pipeline: Pipeline, cache: Stage, project: Project) -> Iterator[Said]:
     before, after = pipeline.before(cache), pipeline.after(cache)
+    if before and before[-1].name == "take":
+        return  # a sample that is to stay the same
     for stage in before:
         work = inputs.of(stage.function, project) if stage.name == "map" else None
         cause = inputs.is_random(work) if work is not None else None
@@ -137,6 +138,9 @@ def _batches_shuffled(pipeline: Pipeline, shuffle: Stage, project: Project) -> I
     batched = [name for name in names if name in BATCHES | {"unbatch", "window", "flat_map"}]
     if not batched or batched[-1] not in BATCHES or "shuffle" in names or not pipeline.source:
         return
+    after = pipeline.after(shuffle)
+    if (after and after[0].name == "take") or _batch_size(pipeline, shuffle, project) == 1:
+        return  # a few to look at, or no batches to speak of
     given = shuffle.argument(0, "buffer_size")
     size = number(given, shuffle.call.where.scope, project) if given is not None else None
     held = f"{size:.0f} batches" if size is not None else "whole batches"
@@ -145,6 +149,12 @@ def _batches_shuffled(pipeline: Pipeline, shuffle: Stage, project: Project) -> I
         "together in every epoch. Put `shuffle` before `batch`."
     )
     yield shuffle, message, "low" if _is_shuffled_at_source(pipeline) else "medium"
+
+
+def _batch_size(pipeline: Pipeline, shuffle: Stage, project: Project) -> float | None:
+    batch = next(s for s in reversed(pipeline.before(shuffle)) if s.name in BATCHES)
+    given = batch.argument(0, "batch_size")
+    return number(given, batch.call.where.scope, project) if given is not None else None
 
 
 def _is_shuffled_at_source(pipeline: Pipeline) -> bool:

@@ -65,6 +65,16 @@ def undone():
     return tf.data.Dataset.from_tensor_slices(images).batch(32).unbatch().shuffle(10)  # expect: pipeline-order
 
 
+def over_many_lines():
+    return (
+        tf.data.Dataset.from_tensor_slices(files)
+        .map(decode)
+        .repeat(5)
+        .cache()  # expect: pipeline-order
+        .batch(32)
+    )
+
+
 # -- silent ----------------------------------------------------------------------------------------------------
 
 
@@ -102,6 +112,20 @@ def already_shuffled():
 def batched_again():
     ds = tf.data.Dataset.from_tensor_slices(images).batch(32).map(lambda x: x / 2).unbatch().batch(10)
     return ds.prefetch(1)
+
+
+def batched_for_others():
+    batches = tf.data.Dataset.from_tensor_slices(images).batch(32)
+    model.fit(batches)
+    return batches.unbatch().take(5)
+
+
+def one_sample(path):
+    return tf.data.Dataset.from_tensor_slices(path).map(augment, num_parallel_calls=2).take(1).cache().repeat()
+
+
+def to_look_at():
+    return tf.data.Dataset.from_tensor_slices(images).batch(8).shuffle(20).take(1)
 
 
 def repeated_once():

@@ -62,7 +62,7 @@ def _judged(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator[Find
         f"`map` runs {reason} on one element after the other: TensorFlow does not parallelise a function with state. "
         "Give it `num_parallel_calls=tf.data.AUTOTUNE`."
     )
-    yield RULE.finding(stage.call.place, message, **outside_loops(stage.call.where, confidence))
+    yield RULE.finding(stage.place, message, **outside_loops(stage.call.where, confidence))
 
 
 def _is_parallel(stage: Stage) -> bool:

@@ -7,8 +7,8 @@
 
 **Instead**
 
-Shuffle the file names, before they are read: `Dataset.from_tensor_slices(paths).shuffle(len(paths)).map(decode)`. Names are
-a few bytes each, so that the buffer can hold all of them.
+Shuffle the file names, before they are read: `Dataset.from_tensor_slices(paths).shuffle(len(paths)).map(decode)`.
+Names are a few bytes each, so that the buffer can hold all of them.
 
 **Not when**
 
@@ -64,7 +64,7 @@ def _judged(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator[Find
         f"`shuffle({size:.0f})` holds {size:.0f} elements of {_shown(each)}, {_shown(size * each)} in all, "
         "and fills them before the first step. Shuffle the file names or records before they are decoded."
     )
-    yield RULE.finding(stage.call.place, message, **outside_loops(stage.call.where, confidence))
+    yield RULE.finding(stage.place, message, **outside_loops(stage.call.where, confidence))
 
 
 def _element_bytes(pipeline: Pipeline, shuffle: Stage, project: Project) -> float | None:
