@@ -13,7 +13,9 @@ NUMBER_CALLS = {
     "random.random", "random.uniform", "random.randint", "random.gauss", "random.choice",
 }  # fmt: skip
 # Calls whose result is new each time although their arguments are not.
-FRESH_CALLS = {"next", "input", "time.time", "time.perf_counter"}
+FRESH_CALLS = {
+    "next", "input", "time.time", "time.perf_counter", "tf.train.latest_checkpoint", "tf.train.get_checkpoint_state",
+}  # fmt: skip
 # Calls whose result depends on their arguments alone, or on files that stay as they are.
 PURE_PREFIXES = ("tf.", "keras.", "np.", "hub.", "os.path.", "math.", "pathlib.", "functools.")
 PURE_CALLS = {

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
+RESTORES = {"restore", "read", "restore_or_initialize", "load_weights"}
+
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
@@ -43,21 +45,24 @@ def check(project: Project) -> Iterator[Finding]:
             found = in_loop(project, call.where)
             if not found or _differs(call, found.loop, found.chain, project):
                 continue
-            if _is_restore(call, project):  # may be what resets the variables in each step
+            if is_restore(
+                project.name_of(call.node.func, call.where.scope)
+            ):  # may be what resets the variables in each step
                 found = found.lowered()
             message = f"The same model is loaded {each(found, call.place)}. Load it once, before the loop."
             yield RULE.finding(call.place, message, **found.where)
 
 
-def _is_restore(call: Call, project: Project) -> bool:
-    return project.name_of(call.node.func, call.where.scope).endswith(".restore")
+def is_restore(name: str) -> bool:
+    """What puts values into variables that are already there."""
+    return name.rpartition(".")[2] in RESTORES
 
 
 def _loads(call: Call, project: Project) -> bool:
     name = project.name_of(call.node.func, call.where.scope)
     if name.startswith(APPLICATIONS) and name.rpartition(".")[2][:1].isupper():
         return True
-    return name in LOADERS
+    return name in LOADERS or (name.endswith("().load_weights") and name.startswith("keras."))
 
 
 def _differs(call: Call, loop: Loop, chain: tuple[Call, ...], project: Project) -> bool:

@@ -46,6 +46,38 @@ class Server:
             self.handle(input())
 
 
+def weights_of_the_same_file(images):
+    model = keras.Sequential([keras.layers.Dense(1)])
+    for image in images:
+        model.load_weights("model.weights.h5")  # expect: model-load-in-loop
+        model(image)
+
+
+def restored(images):
+    checkpoint = tf.train.Checkpoint(step=tf.Variable(0))
+    for image in images:
+        checkpoint.restore("ckpt-1").expect_partial()  # expect: model-load-in-loop
+
+
+def read_again(images):
+    for image in images:
+        print(tf.train.load_variable("ckpt-1", "weights") + image)  # expect: model-load-in-loop
+
+
+def newest_checkpoint(folder):
+    checkpoint = tf.train.Checkpoint(step=tf.Variable(0))
+    while True:
+        path = tf.train.latest_checkpoint(folder)
+        checkpoint.restore(path)
+
+
+def weights_of_each_epoch(data):
+    model = keras.Sequential([keras.layers.Dense(1)])
+    for epoch in range(100):
+        model.load_weights(f"epoch-{epoch}.weights.h5")
+        model.evaluate(data)
+
+
 def each_checkpoint(paths, data):
     for path in paths:
         model = load_model(path)

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.model_load_in_loop import is_restore
 from hotloop.rules.moving import MODEL_CHANGES
 from hotloop.rules.once import Step, bound_names, extract, fills, lift, remember_call, same_object, step_at
 from hotloop.source.module import Call, Scope, names_read
@@ -52,7 +53,7 @@ def _choose(rewriter: Rewriter, call: Call, step: Step) -> str:
 def _require_unchanged(call: Call, step: Step) -> None:
     """A model that the step trains or alters would carry the change over."""
     name = step.project.name_of(call.node.func, call.where.scope)
-    if name.endswith(".restore"):
+    if is_restore(name):
         raise Refused("restoring sets the variables back: what the step did to them would last", call.node)
     statement, scope = call.where.statement, step.scope
     _refuse_changes(scope, bound_names(statement) if isinstance(statement, ast.Assign) else set(), step.project)

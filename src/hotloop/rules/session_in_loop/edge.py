@@ -32,7 +32,7 @@ class Labeller:
 
 def interactive():
     while True:
-        sess = v1.InteractiveSession()  # expect: session-in-loop
+        sess = v1.InteractiveSession()  # expect: session-in-loop, session-kept-open
         sess.run("out:0")
 
 
