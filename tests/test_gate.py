@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -158,6 +159,20 @@ def test_python_s_own_warnings_about_what_is_read_are_not_shown(project: Path) -
     done = subprocess.run(command, cwd=project, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == ""
+
+
+def test_a_terminal_that_knows_only_ascii_still_gets_its_report(project: Path) -> None:
+    command = [sys.executable, "-m", "hotloop", "check", "slow.py"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=project, capture_output=True, env=environment)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"> 6 ?" in done.stdout
+
+
+def test_a_name_cannot_steer_the_terminal_through_a_complaint(check: Any) -> None:
+    code, _, err = check("no\x1b[2Jthing.py")
+    assert code == 2
+    assert "\x1b" not in err
 
 
 def test_rules_are_selected_and_ignored_by_name_or_by_list(check: Any) -> None:

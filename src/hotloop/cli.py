@@ -25,7 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(arguments.handler(arguments))
     except HotloopError as error:
-        sys.stderr.write(f"hotloop: {error}\n")
+        _complain(str(error))
         return error.exit_code
     except BrokenPipeError:  # the reader of our output went away (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -109,11 +109,11 @@ def _check(arguments: argparse.Namespace) -> int:
     with progress(sys.stderr) as step:
         given = answer(request, step)
     if given.said:
-        sys.stderr.write(f"hotloop: {given.said}\n")
+        _complain(given.said)
     else:
         _show(given.report, arguments, texts=given.texts)
     for failure in given.failures:
-        sys.stderr.write(f"hotloop: {failure}\n")
+        _complain(failure)
     return given.exit_code
 
 
@@ -198,7 +198,15 @@ def _show(
         _write(arguments.output, render(report, arguments.format, texts=texts))
         return
     target = stream or sys.stdout
-    target.write(render(report, arguments.format, color=target.isatty(), texts=texts))
+    text = render(report, arguments.format, color=target.isatty(), texts=texts)
+    encoding = target.encoding or "utf-8"  # not every terminal and pipe can take every character
+    target.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _complain(sentence: str) -> None:
+    from hotloop.report.phrases import clean
+
+    sys.stderr.write(f"hotloop: {clean(sentence)}\n")
 
 
 def _write(path: str, text: str) -> None:

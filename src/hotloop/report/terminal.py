@@ -38,6 +38,8 @@ VERDICTS = {"faster": "bold green", "same": "blue", "inconclusive": "yellow"}
 def render(
     report: Report, color: bool = False, width: int | None = None, texts: Mapping[str, bytes] | None = None
 ) -> str:
+    if report.command == "check" and not (report.findings or report.notes or report.problems):
+        return ""  # before Rich is loaded: most checks of a healthy project end here
     from rich.console import Console
 
     width = width or shutil.get_terminal_size().columns
