@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from hotloop.model import Confidence, Place
+from hotloop.rules.timing import is_timing
 from hotloop.source.heat import Heat, hottest
 from hotloop.source.module import Call, Context, Loop
 from hotloop.source.project import Project
@@ -46,7 +47,8 @@ def in_loop(project: Project, where: Context) -> InLoop | None:
     heat, loop, chain = found
     confidence: Confidence = {"hot": "high", "warm": "medium", "cold": "low"}[heat]  # type: ignore[assignment]
     modules = [where.scope.module, loop.where.scope.module]
-    if any(m.is_test or m.is_benchmark for m in modules) or _in_test(where) or _in_test(loop.where):
+    aside = any(m.is_test or m.is_benchmark for m in modules) or _in_test(where) or _in_test(loop.where)
+    if aside or is_timing(where, loop, project):
         confidence = "low"
     found_here = InLoop(loop, chain, heat, confidence)
     # A loop many calls away mostly repeats a whole job, and the job has its own loops.
