@@ -181,6 +181,43 @@ def test_check_counts_its_findings(report: Report) -> None:
     assert "of 12.0 s (" not in text
 
 
+def test_check_shows_the_loop_and_the_calls_that_lead_from_it(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("for path in paths:\n    label(path)\n")
+    (tmp_path / "lib.py").write_text(
+        "def label(path):\n    return load(path)\n\n\ndef load(path):\n    x = tf.f(path)\n"
+    )
+    finding = Finding(
+        "made-up",
+        Place("lib.py", 6, 8, 6, 18),
+        "slow",
+        "static",
+        "medium",
+        loop=Place("main.py", 1, 0, 2, 15),
+        chain=(Place("main.py", 2), Place("lib.py", 2)),
+    )
+    text = render(Report("check", (finding,), meta={"root": str(tmp_path)}), "terminal")
+    assert text == (
+        """\
+lib.py:6  made-up  medium
+  slow
+     5 │ def load(path):
+   > 6 │     x = tf.f(path)
+       │         ^^^^^^^^^^
+  loop   main.py:1 │ for path in paths:
+  call   main.py:2 │ label(path)
+  call    lib.py:2 │ return load(path)
+
+1 finding in 1 file: 1 medium.
+"""
+    )
+
+
+def test_many_notes_are_counted_after_the_first_few() -> None:
+    text = render(Report("check", notes=tuple(f"file {n} is odd." for n in range(9))), "terminal")
+    assert text.count("is odd") == 5
+    assert "and 4 notes more" in text
+
+
 def test_costs_that_overlap_are_never_added_up(report: Report) -> None:
     both = (replace(FINDING, cost=Cost(11.0, 0.92)), replace(FINDING, cost=Cost(9.0, 0.75)))
     text = render(replace(report, findings=both), "terminal")

@@ -27,7 +27,7 @@ def _annotation(finding: Finding) -> str:
     else:  # lines of a cell are not lines of the file
         where["line"] = 1
         message = f"cell {place.cell}, line {place.line}: {message}"
-    around = phrases.where(finding)
+    around = phrases.where(finding) if finding.chain else ""
     return _command(LEVELS[finding.confidence], where, f"{message} ({around})" if around else message)
 
 

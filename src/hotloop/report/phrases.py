@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Sequence
 
 from hotloop import words
 from hotloop.model import Finding, Fix, LoopSummary, Place, Problem, Refusal, Report, Trial
@@ -75,12 +76,13 @@ def where(finding: Finding) -> str:
     return f"in the loop {'on' if finding.loop.path == here.path else 'at'} {_from(here, finding.loop)}{way}"
 
 
-def stop(finding: Finding, place: Place) -> str:
-    """A place on the way to the finding, in as few words as say where it is."""
-    if place.path != finding.place.path:
-        name = str(place)
-        return name if len(name) <= LONG else "…/" + name.rpartition("/")[2]
-    return str(place.line) if place.cell == finding.place.cell else f"cell {place.cell}:{place.line}"
+def stops(finding: Finding, places: Sequence[Place]) -> list[str]:
+    """Places on the way to the finding, in as few words as say where they are."""
+    here = finding.place
+    if any(place.path != here.path for place in places):
+        names = [str(place) for place in places]
+        return [name if len(name) <= LONG else "…/" + name.rpartition("/")[2] for name in names]
+    return [str(p.line) if p.cell == here.cell else f"cell {p.cell}:{p.line}" for p in places]
 
 
 def _from(here: Place, place: Place) -> str:

@@ -219,7 +219,7 @@ def _trail(finding: Finding, lines: list[Line], sources: Sources, width: int) ->
     stops = [("loop", finding.loop), *(("call", p) for p in finding.chain if p not in (finding.place, finding.loop))]
     if not all(sources.line(place) for _, place in stops):
         return
-    names = [phrases.stop(finding, place) for _, place in stops]
+    names = phrases.stops(finding, [place for _, place in stops])
     longest = max(len(phrases.clean(name)) for name in names)
     for (label, place), name in zip(stops, names, strict=True):
         row = _text("  ").append(f"{label:<7}", "yellow" if label == "loop" else "dim")
