@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-STEPS = 40
+STEPS = 30
 BATCH = 16
 
 tf.keras.utils.set_random_seed(1)

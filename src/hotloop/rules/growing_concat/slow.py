@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-STEPS = 3000
+STEPS = 2000
 
 weights = tf.random.stateless_normal([4, 64], seed=(1, 2))
 samples = tf.random.stateless_normal([8, 4], seed=(3, 4))

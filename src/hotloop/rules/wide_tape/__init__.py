@@ -130,7 +130,11 @@ def _summed_batches(tape: Tape, module: Module, project: Project) -> Loop | None
             continue
         over = ast.unparse(loop.iterable)
         data = project.name_of(loop.iterable, where.scope).startswith("tf.data.")
-        if not (data or BATCHES.search(over)) or SEQUENCE.search(f"{over} {' '.join(sorted(loop.targets))}"):
+        if (
+            not (data or BATCHES.search(over))
+            or "range(" in over
+            or SEQUENCE.search(f"{over} {' '.join(sorted(loop.targets))}")
+        ):
             continue
         if isinstance(loop.node, ast.For) and _is_long(loop, project) and _adds_up(loop.node):
             within = [c for c in module.calls if _is_gradient(c, name) and loop in loops_of(c.where)]

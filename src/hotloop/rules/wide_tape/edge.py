@@ -149,3 +149,12 @@ def penalty(x, samples):
         for weight in model.trainable_weights:
             loss += tf.nn.l2_loss(weight)
     return tape.gradient(loss, model.trainable_variables)
+
+
+@tf.function
+def examples_of_a_batch(x, y, batch):
+    with tf.GradientTape() as tape:
+        loss = 0.0
+        for i in range(batch):
+            loss += mse(y[i], x[i])
+    return tape.gradient(loss, model.trainable_variables)
