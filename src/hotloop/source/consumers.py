@@ -24,7 +24,7 @@ class Consumer:
     """One reader of one chain. `epochs` is how often it reads all of it: infinity for "several, not said how many"."""
 
     pipeline: Pipeline
-    kind: str  # fit, evaluate, predict, for, iter
+    kind: str  # fit, validation, evaluate, predict, for, iter
     at: Call | Loop
     epochs: float
 
@@ -71,12 +71,12 @@ def _keras(module: Module, project: Project) -> Iterator[Consumer]:
         func = call.node.func
         if not (isinstance(func, ast.Attribute) and func.attr in KERAS):
             continue
-        for data in (call.argument(0, "x"), call.argument(99, "validation_data")):
+        for kind, data in ((func.attr, call.argument(0, "x")), ("validation", call.argument(99, "validation_data"))):
             pipeline = read(data, call.where.scope, project) if data is not None else None
             if pipeline is not None:
                 given = call.argument(99, "epochs") if func.attr.startswith("fit") else None
                 epochs = 1.0 if given is None else _count(given, call.where.scope, project)
-                yield Consumer(pipeline, func.attr, call, epochs * _around(call.where.loop, project))
+                yield Consumer(pipeline, kind, call, epochs * _around(call.where.loop, project))
 
 
 def _loops(module: Module, project: Project) -> Iterator[Consumer]:
