@@ -1,0 +1,170 @@
+"""Loading and training take turns, where they could run at the same time.
+
+**Why**
+
+While a step computes, the next batch can be read and decoded. TensorFlow does that of its own accord for tf.data (it
+adds a prefetch at the end), unless options switch it off; it cannot for files that Python reads between two steps of
+the training loop. Then each step waits for its input: twice the time where both take equally long.
+
+**Instead**
+
+Read files in a pipeline: `tf.data.Dataset.from_tensor_slices(paths).map(load, num_parallel_calls=tf.data.AUTOTUNE)
+.batch(32)`, and loop over that. Drop the options that switch optimisation off, or end the pipeline with
+`.prefetch(tf.data.AUTOTUNE)`; call `enable_debug_mode` only to debug.
+
+**Not when**
+
+Loading takes no time beside the step, or what is loaded next depends on the step's result.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Confidence, Finding
+from hotloop.rules import Rule
+from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
+from hotloop.source.flow import varies
+from hotloop.source.module import Call, Context, Loop, Module, Scope, place_of
+from hotloop.source.pipelines import pipelines
+from hotloop.source.project import loops_of
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = (
+    rb"\b(inject_prefetch|apply_default_optimizations|autotune|enable_debug_mode"
+    rb"|imread|load_img|load|open|loadmat|read_file|fromfile|dcmread|loadtxt)\b"
+)
+
+# Measured on 2.21: each of them takes the prefetch away, and the time of input and step add up.
+SWITCHES = {"inject_prefetch", "apply_default_optimizations"}
+LOADS = re.compile(
+    r"^(cv2|imageio(\.v[23])?|skimage\.io|matplotlib\.(image|pyplot)|scipy\.misc|tifffile|plt|mpimg)\.imread$"
+    r"|^PIL\.Image\.open$|^keras\.(utils|preprocessing\.image)\.load_img$|^np\.(load|loadtxt|genfromtxt|fromfile)$"
+    r"|^(librosa\.load|soundfile\.read|nibabel\.load|pydicom\.dcmread|scipy\.io\.loadmat|scipy\.io\.wavfile\.read)$"
+)
+STEPS = {"train_on_batch", "train_step", "training_step"}
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        yield from _switched_off(module, project)
+        for call in module.calls:
+            name = project.name_of(call.node.func, call.where.scope)
+            if name == "tf.data.experimental.enable_debug_mode":
+                message = (
+                    "`enable_debug_mode` makes every tf.data stage run in Python, one element at a time, and nothing "
+                    "ahead. Take it out when you are done debugging."
+                )
+                sure: Confidence = "medium" if call.where.tests else "high"
+                yield RULE.finding(call.place, message, **outside_loops(call.where, sure))
+            elif LOADS.search(name):
+                yield from _between_steps(call, name, project)
+
+
+# -- options ----------------------------------------------------------------------------------------------------------
+
+
+def _switched_off(module: Module, project: Project) -> Iterator[Finding]:
+    if not re.search(rb"\bOptions\b|options", module.data):
+        return
+    for node, where in module.contexts.items():
+        if not isinstance(node, ast.Assign) or not _is_false(node.value):
+            continue
+        for target in node.targets:
+            switch = _switch(target, where, project)
+            if switch is not None and not _prefetches(module, project):
+                message = (
+                    f"`{switch} = False` takes away the prefetch that TensorFlow adds, so that loading and training "
+                    "take turns. Drop it, or end the pipeline with `.prefetch(tf.data.AUTOTUNE)`."
+                )
+                place = place_of(module, node)
+                yield RULE.finding(place, message, **outside_loops(where, "medium" if where.tests else "high"))
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False
+
+
+def _switch(target: ast.expr, where: Context, project: Project) -> str | None:
+    """`options.autotune.enabled`, `options.experimental_optimization.inject_prefetch`, of tf.data's own options."""
+    if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Attribute):
+        return None
+    tuned = target.attr == "enabled" and target.value.attr == "autotune"
+    if not tuned and not (target.attr in SWITCHES and target.value.attr == "experimental_optimization"):
+        return None
+    owner = project.name_of(target.value.value, where.scope)
+    return f"{target.value.attr}.{target.attr}" if owner in ("tf.data.Options()", "") else None
+
+
+def _prefetches(module: Module, project: Project) -> bool:
+    """Whether the pipelines with options here say `prefetch` themselves."""
+    chains = pipelines(module, project)
+    with_options = [p for p in chains if "with_options" in p.names]
+    return any("prefetch" in p.names for p in with_options or chains)
+
+
+# -- Python in the training loop --------------------------------------------------------------------------------------
+
+
+def _between_steps(call: Call, name: str, project: Project) -> Iterator[Finding]:
+    found = in_loop(project, call.where)
+    for loop, chain in _training_loops(call, found, project):
+        data = call.node.args[0] if call.node.args else None
+        if data is not None and not chain and not varies(data, call.where.scope, loop, (), project, calls_vary=True):
+            continue
+        confidence: Confidence = "low" if found is not None and found.confidence == "low" else "medium"
+        told = InLoop(loop, chain, "hot", confidence)
+        message = (
+            f"`{name}` loads files {each(told, call.place)}, and the training step there waits for it. Load them in a "
+            "tf.data pipeline, which works ahead and on all cores."
+        )
+        fields = {**outside_loops(call.where, confidence), **{k: told.where[k] for k in ("loop", "chain")}}
+        yield RULE.finding(call.place, message, **fields)
+        return
+
+
+def _training_loops(call: Call, found: InLoop | None, project: Project) -> Iterator[tuple[Loop, tuple[Call, ...]]]:
+    """Loops in which both the loading and a training step run."""
+    for running in project.running(call.where):
+        for loop, chain in zip(running.loops, running.chains, strict=True):
+            if _trains(loop, project):
+                yield loop, chain
+    if call.where.scope.yields:
+        yield from ((loop, (made,)) for made, loop in _consumed(call.where.scope, project) if _trains(loop, project))
+
+
+def _consumed(generator: Scope, project: Project) -> Iterator[tuple[Call, Loop]]:
+    """The loops over what a generator of the project yields: `for x, y in batches(paths):`."""
+    for made in project.callers(generator):
+        for loop in made.where.scope.module.loops:
+            if loop.iterable is not None and any(node is made.node for node in ast.walk(loop.iterable)):
+                yield made, loop
+
+
+def _trains(loop: Loop, project: Project) -> bool:
+    """Whether the loop's own body makes a training step."""
+    for call in loop.where.scope.module.calls:
+        if loop not in loops_of(call.where):
+            continue
+        func = call.node.func
+        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if last in STEPS or (last == "run" and _runs_training(call)):
+            return True
+        value = project.resolve(func, call.where.scope)
+        if value is not None and value.kind == "traced" and re.search(r"train|step|update|learn", last):
+            return True
+    return False
+
+
+def _runs_training(call: Call) -> bool:
+    """`sess.run(train_op, feed_dict={...})`."""
+    fed = any(k.arg == "feed_dict" for k in call.node.keywords) or len(call.node.args) > 1
+    return (
+        fed and bool(call.node.args) and bool(re.search(r"train|optimi[sz]er|\bstep", ast.unparse(call.node.args[0])))
+    )
