@@ -1,0 +1,115 @@
+"""Values are fetched one by one in every step of a loop, where one fetch would bring them all, or none were needed.
+
+**Why**
+
+Each `session.run` computes what it fetches from the inputs on: `run(loss, feed)` and then `run(accuracy, feed)` go
+through the whole network twice, and hand the batch over twice. In graph code `K.eval` and `K.get_value` are such runs
+too. In eager code `.numpy()` and `float(...)` make Python wait for the device; on a CPU that costs nothing.
+
+**Instead**
+
+One call with a list: `loss_value, accuracy_value = sess.run([loss, accuracy], feed_dict=feed)`. In eager code on a GPU,
+keep the tensor, or update a `keras.metrics` object, and read the value every hundred steps.
+
+**Not when**
+
+The second value must be seen after what the first one changed: the loss after the training op, say. `[train_op, loss]`
+gives the loss before the update, as is usual. `.numpy()` and `float()` are named only with `--all`: most often the
+value is needed, and only a measurement can tell what it costs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding
+from hotloop.rules import Rule
+from hotloop.rules.fetch_per_step.runs import groups
+from hotloop.rules.loops import each, in_loop
+from hotloop.source.module import Call, Loop, Module
+from hotloop.source.project import is_guarded
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+RULE = Rule(__name__)
+TRIGGER = rb"\b(?:run|eval|get_value|numpy|float)\b"
+
+BACKEND = {"keras.backend.eval", "keras.backend.get_value", "keras.backend.batch_get_value"}
+GRAPH_CODE = re.compile(
+    rb"placeholder\(|Session\(|disable_eager|disable_v2|get_session\(|reset_default_graph|K\.function"
+)
+
+
+def check(project: Project) -> Iterator[Finding]:
+    for module in project.modules.values():
+        yield from _separate_runs(module, project)
+        yield from _backend_fetches(module, project)
+        yield from _eager_fetches(module, project)
+
+
+def _separate_runs(module: Module, project: Project) -> Iterator[Finding]:
+    for group in groups(module, project):
+        second = group.calls[1]
+        found = in_loop(project, second.where)
+        if found is None:
+            continue
+        fetched = ", ".join(f"`{ast.unparse(call.node.args[0])}`" for call in group.calls)
+        after = " (the others are then those before the update)" if group.trains else ""
+        message = (
+            f"{fetched} are fetched by {len(group.calls)} calls of `{ast.unparse(second.node.func)}` with the same "
+            f"feed {each(found, second.place)}: each computes the network again. Fetch them in one call, as a "
+            f"list{after}."
+        )
+        found = found.lowered() if group.trains else found
+        yield RULE.finding(second.place, message, **found.where)
+
+
+def _backend_fetches(module: Module, project: Project) -> Iterator[Finding]:
+    in_graph = GRAPH_CODE.search(module.data) is not None
+    for call in module.calls:
+        if project.name_of(call.node.func, call.where.scope) not in BACKEND or is_guarded(call.where):
+            continue
+        found = in_loop(project, call.where)
+        if found:
+            found = found.lowered() if in_graph else found.lowered().lowered()
+            message = (
+                f"`{ast.unparse(call.node.func)}` fetches a value {each(found, call.place)}: in graph code a run of "
+                "the session of its own, otherwise a wait for the device. Fetch it with the step, or every hundred "
+                "steps."
+            )
+            yield RULE.finding(call.place, message, **found.where)
+
+
+def _eager_fetches(module: Module, project: Project) -> Iterator[Finding]:
+    """One finding a loop, and never a sure one: on a CPU this costs nothing."""
+    seen: set[Loop] = set()
+    for call in module.calls:
+        if not _waits(call, project):
+            continue
+        found = in_loop(project, call.where)
+        if found and found.heat == "hot" and found.loop not in seen:
+            seen.add(found.loop)
+            found = found.lowered().lowered()
+            message = (
+                f"`{ast.unparse(call.node)[:60]}` waits for the device {each(found, call.place)}. On a GPU, read the "
+                "value every hundred steps; on a CPU it costs nothing."
+            )
+            yield RULE.finding(call.place, message, **found.where)
+
+
+def _waits(call: Call, project: Project) -> bool:
+    func, scope = call.node.func, call.where.scope
+    if isinstance(func, ast.Attribute):
+        return func.attr == "numpy" and not call.node.args and not call.node.keywords
+    if not (isinstance(func, ast.Name) and func.id in ("float", "int") and len(call.node.args) == 1):
+        return False
+    made = call.node.args[0]
+    if isinstance(made, ast.Name):
+        values = [b.value for b in scope.bindings.get(made.id, []) if isinstance(b.value, ast.Call)]
+        made = values[-1] if values else made
+    target = project.resolve(made.func, scope) if isinstance(made, ast.Call) else None
+    return target is not None and (target.kind == "traced" or target.name.startswith(("tf.reduce_", "keras.losses.")))
