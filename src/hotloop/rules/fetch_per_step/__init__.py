@@ -14,8 +14,8 @@ keep the tensor, or update a `keras.metrics` object, and read the value every hu
 **Not when**
 
 The second value must be seen after what the first one changed: the loss after the training op, say. `[train_op, loss]`
-gives the loss before the update, as is usual. `.numpy()` and `float()` are named only with `--all`: most often the
-value is needed, and only a measurement can tell what it costs.
+gives the loss before the update, as is usual. `.numpy()` and `float()` are named only with `--all`, and only in
+programs that mention a GPU: most often the value is needed, and only a measurement can tell what it costs.
 """
 
 from __future__ import annotations
@@ -42,13 +42,15 @@ BACKEND = {"keras.backend.eval", "keras.backend.get_value", "keras.backend.batch
 GRAPH_CODE = re.compile(
     rb"placeholder\(|Session\(|disable_eager|disable_v2|get_session\(|reset_default_graph|K\.function"
 )
+DEVICE = re.compile(rb"[GT]PU|[Cc]uda|MirroredStrategy|memory_growth")  # a program that says it has one
 
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         yield from _separate_runs(module, project)
         yield from _backend_fetches(module, project)
-        yield from _eager_fetches(module, project)
+        if DEVICE.search(module.data):
+            yield from _eager_fetches(module, project)
 
 
 def _separate_runs(module: Module, project: Project) -> Iterator[Finding]:
