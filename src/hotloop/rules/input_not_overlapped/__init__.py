@@ -28,7 +28,7 @@ from hotloop.model import Confidence, Finding
 from hotloop.rules import Rule
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.source.flow import varies
-from hotloop.source.module import Call, Context, Loop, Module, Scope, place_of
+from hotloop.source.module import Call, Context, Loop, Module, place_of
 from hotloop.source.pipelines import pipelines
 from hotloop.source.project import loops_of
 
@@ -114,7 +114,7 @@ def _prefetches(module: Module, project: Project) -> bool:
 
 def _between_steps(call: Call, name: str, project: Project) -> Iterator[Finding]:
     found = in_loop(project, call.where)
-    for loop, chain in _training_loops(call, found, project):
+    for loop, chain in _training_loops(call, project):
         data = call.node.args[0] if call.node.args else None
         if data is not None and not chain and not varies(data, call.where.scope, loop, (), project, calls_vary=True):
             continue
@@ -129,22 +129,23 @@ def _between_steps(call: Call, name: str, project: Project) -> Iterator[Finding]
         return
 
 
-def _training_loops(call: Call, found: InLoop | None, project: Project) -> Iterator[tuple[Loop, tuple[Call, ...]]]:
-    """Loops in which both the loading and a training step run."""
+def _training_loops(call: Call, project: Project) -> Iterator[tuple[Loop, tuple[Call, ...]]]:
+    """Loops in which both the loading and a training step run; those over a generator that loads come first."""
+    if call.where.scope.yields:
+        for made in project.callers(call.where.scope):
+            yield from ((loop, (made,)) for loop in _over(made) if _trains(loop, project))
     for running in project.running(call.where):
         for loop, chain in zip(running.loops, running.chains, strict=True):
+            yield from ((over, chain) for made in chain for over in _over(made) if _trains(over, project))
             if _trains(loop, project):
                 yield loop, chain
-    if call.where.scope.yields:
-        yield from ((loop, (made,)) for made, loop in _consumed(call.where.scope, project) if _trains(loop, project))
 
 
-def _consumed(generator: Scope, project: Project) -> Iterator[tuple[Call, Loop]]:
-    """The loops over what a generator of the project yields: `for x, y in batches(paths):`."""
-    for made in project.callers(generator):
-        for loop in made.where.scope.module.loops:
-            if loop.iterable is not None and any(node is made.node for node in ast.walk(loop.iterable)):
-                yield made, loop
+def _over(made: Call) -> Iterator[Loop]:
+    """The loops over what a call yields: `for x, y in batches(paths):`."""
+    for loop in made.where.scope.module.loops:
+        if loop.iterable is not None and any(node is made.node for node in ast.walk(loop.iterable)):
+            yield loop
 
 
 def _trains(loop: Loop, project: Project) -> bool:
