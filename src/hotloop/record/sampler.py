@@ -16,8 +16,8 @@ from hotloop.record.phases import Phases
 from hotloop.record.probes.eager import OpCounter
 
 SAMPLE_EVERY = 0.01
-SAMPLE_LATER = 0.02  # after the first hundred samples: each costs the program a hand-over of the interpreter lock
-SAMPLED_WELL = 100
+SAMPLE_MOST = 0.05  # each look costs the program a hand-over of the interpreter lock: a long run needs fewer a second
+SLOWING = 200  # looks after which the interval has doubled
 DRAIN_EVERY = 0.1
 MEMORY_EVERY = 0.1
 SNAPSHOT_EVERY = 1.0
@@ -93,7 +93,7 @@ class Sampler:
 @dataclass
 class _Chore:
     every: float
-    later: float
+    most: float
     work: Callable[[], None]
     due: float = 0.0
     done: int = 0
@@ -109,9 +109,9 @@ class Clockwork:
         self._ending = _thread.allocate_lock()  # held while the thread shall run
         self._running = _thread.allocate_lock()  # held while it does
 
-    def every(self, seconds: float, work: Callable[[], None], *, later: float = 0.0) -> None:
-        """`later`: the interval once it was done `SAMPLED_WELL` times."""
-        self._chores.append(_Chore(seconds, later or seconds, work))
+    def every(self, seconds: float, work: Callable[[], None], *, most: float = 0.0) -> None:
+        """`most`: what the interval grows to as the run gets longer."""
+        self._chores.append(_Chore(seconds, most or seconds, work))
 
     def start(self) -> None:
         self._ending.acquire()
@@ -122,7 +122,8 @@ class Clockwork:
         """And wait for it: a thread that outlives the interpreter may crash the process on its way out."""
         if self._ending.locked():
             self._ending.release()
-            self._running.acquire(timeout=PATIENCE)
+            if self._running.acquire(timeout=PATIENCE):
+                self._running.release()
 
     def _run(self) -> None:
         due = time.monotonic() + SNAPSHOT_EVERY / 4
@@ -131,10 +132,11 @@ class Clockwork:
             for chore in self._chores:
                 if now >= chore.due - TOGETHER:
                     chore.done += 1
-                    chore.due = now + (chore.every if chore.done < SAMPLED_WELL else chore.later)
+                    chore.due = now + min(chore.every * (1 + chore.done / SLOWING), chore.most)
                     self._log.attempt(chore.work)
             if now >= due:
                 self._log.attempt(self._write)
                 cost = time.monotonic() - now
                 due = time.monotonic() + max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * cost)
+        self._ending.release()
         self._running.release()

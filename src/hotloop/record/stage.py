@@ -22,7 +22,7 @@ from hotloop.record.sampler import (
     DRAIN_EVERY,
     MEMORY_EVERY,
     SAMPLE_EVERY,
-    SAMPLE_LATER,
+    SAMPLE_MOST,
     SNAPSHOT_EVERY,
     Clockwork,
     Sampler,
@@ -35,6 +35,7 @@ class Stage:
 
     recorder: Recorder
     clockwork: Clockwork
+    ops: OpCounter
     code: types.CodeType | None
 
     def begin(self) -> None:
@@ -68,10 +69,10 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     _watch_memory(recorder, clockwork, often=options["sample"])
     if options["sample"]:
         sampler = Sampler(log, ops, lambda: finder.importing)
-        clockwork.every(SAMPLE_EVERY, sampler.look, later=SAMPLE_LATER)
+        clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
         recorder.samples = sampler.samples
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
-    return Stage(recorder, clockwork, finder.ticked(path, frames.shown(path)))
+    return Stage(recorder, clockwork, ops, finder.ticked(path, frames.shown(path)))
 
 
 def _arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> dict[str, Callable[[], None]]:

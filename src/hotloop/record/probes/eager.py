@@ -56,6 +56,11 @@ class OpCounter:
         self._is_open = is_open
         self._module.TFE_Py_FastPathExecute = self._counted if is_open else self._execute
 
+    def rest(self) -> None:
+        """Count nothing until the next window."""
+        if self._module is not None:
+            self._open(False)
+
     def look(self) -> tuple[int, float] | None:
         """A window ends, the next begins: its operations and their seconds, None where nobody counted."""
         if self._module is None:
