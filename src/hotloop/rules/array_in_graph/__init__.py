@@ -54,7 +54,7 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         graph_mode = GRAPH_MODE.search(module.data) and not EAGER_MODE.search(module.data)
         for scope in module.scopes:
-            if scope.is_function and scope in project.traced_scopes:
+            if scope.is_function and project.traced(Context(scope, None)):
                 yield from _captured(scope, project)
         if graph_mode:
             yield from _baked(module, project)
@@ -63,15 +63,15 @@ def check(project: Project) -> Iterator[Finding]:
 def _captured(scope: Scope, project: Project) -> Iterator[Finding]:
     """Arrays of an outer scope, or of `self`, that a traced function uses whole."""
     seen: set[str] = set()
-    for node in _used_whole(scope.node, scope, project):
+    for node, user in _used_whole(scope.node):
         spelled = ast.unparse(node)
-        if spelled in seen:
+        if spelled in seen or not _comes_from_outside(node, scope, project):
+            continue
+        size = size_of(node, scope, project)
+        confidence = _confidence(size)
+        if size is None or confidence is None or _stays_python(user, scope, project):
             continue
         seen.add(spelled)
-        size = size_of(node, scope, project) if _comes_from_outside(node, scope, project) else None
-        confidence = _confidence(size)
-        if size is None or confidence is None:
-            continue
         where = Context(scope, None)
         name = "a compiled function" if scope.name == "<lambda>" else f"`{scope.name}`"
         message = (
@@ -81,21 +81,23 @@ def _captured(scope: Scope, project: Project) -> Iterator[Finding]:
         yield RULE.finding(place_of(scope.module, node), message, **outside_loops(where, confidence))
 
 
-def _used_whole(root: ast.AST, scope: Scope, project: Project) -> Iterator[ast.Name | ast.Attribute]:
-    """Names and attributes that are an argument or an operand; not `x.shape`, `x[0]` or `len(x)`."""
+def _used_whole(root: ast.AST) -> Iterator[tuple[ast.Name | ast.Attribute, ast.AST]]:
+    """Names and attributes that are an argument or an operand, and of what; not `x.shape` or `x[0]`."""
     for node in ast.walk(root):
         parts: list[ast.expr] = []
         if isinstance(node, ast.Call):
-            called = project.name_of(node.func, scope)
-            if not PYTHON_CALLS.match(called):
-                parts = [*node.args, *[k.value for k in node.keywords]]
+            parts = [*node.args, *[k.value for k in node.keywords]]
         elif isinstance(node, ast.BinOp):
             parts = [node.left, node.right]
         elif isinstance(node, ast.Return) and node.value is not None:
             parts = [node.value]
         for part in parts:
             inner = part.elts if isinstance(part, ast.Tuple | ast.List) else [part]
-            yield from (p for p in inner if isinstance(p, ast.Name | ast.Attribute))
+            yield from ((p, node) for p in inner if isinstance(p, ast.Name | ast.Attribute))
+
+
+def _stays_python(user: ast.AST, scope: Scope, project: Project) -> bool:
+    return isinstance(user, ast.Call) and PYTHON_CALLS.match(project.name_of(user.func, scope)) is not None
 
 
 def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope, project: Project) -> bool:

@@ -91,6 +91,9 @@ class _Measure:
         for binding in bindings:
             if binding.kind == "augment":
                 continue
+            if binding.kind == "import" and len(bindings) == 1:
+                known = self.project.literal(binding.name, binding.where.scope)
+                return self.of(*known, depth + 1) if known else None
             if binding.kind not in ("assign", "other") or binding.value is None:
                 return None
             if self._is_tensor(binding.value, binding.where.scope):

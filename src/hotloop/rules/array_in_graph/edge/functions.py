@@ -4,6 +4,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
+from .data import few_vectors, vectors
+
 ROWS = 100_000
 
 (x_train, y_train), (x_test, y_test) = keras.datasets.mnist.load_data()
@@ -63,6 +65,15 @@ def passed_on(i):
 
 
 compiled = tf.function(passed_on)
+
+
+@tf.function
+def of_another_module(query):
+    return similar(query) + tf.reduce_sum(few_vectors)
+
+
+def similar(query):
+    return tf.linalg.matvec(vectors, query)  # expect: array-in-graph
 
 
 # Small, or only looked at.
