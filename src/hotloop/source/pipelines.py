@@ -110,6 +110,7 @@ def is_source(name: str) -> bool:
     """Whether calling `name` makes a data set."""
     if name.endswith(FROM_DIRECTORY) or name in NAMED_SOURCES:
         return True
+    name = name.replace("tf.data.Dataset().", "tf.data.Dataset.")  # an old habit: tf.data.Dataset().from_generator(...)
     if not name.startswith("tf.data.") or "(" in name:
         return False
     last = name.rpartition(".")[2]

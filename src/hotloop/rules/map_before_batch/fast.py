@@ -6,8 +6,8 @@ import tensorflow as tf
 EPOCHS = 3
 
 rng = np.random.default_rng(0)
-digits = rng.integers(0, 256, (6_000, 64)).astype(np.uint8)
-labels = rng.integers(0, 10, 6_000)
+digits = rng.integers(0, 256, (12_000, 64)).astype(np.uint8)
+labels = rng.integers(0, 10, 12_000)
 
 
 def prepare(digit, label):

@@ -141,6 +141,8 @@ def _batches_shuffled(pipeline: Pipeline, shuffle: Stage, project: Project) -> I
     after = pipeline.after(shuffle)
     if (after and after[0].name == "take") or _batch_size(pipeline, shuffle, project) == 1:
         return  # a few to look at, or no batches to speak of
+    if any(s.name in BATCHES for s in after):
+        return  # the first `batch` makes sequences, and these are what is shuffled
     given = shuffle.argument(0, "buffer_size")
     size = number(given, shuffle.call.where.scope, project) if given is not None else None
     held = f"{size:.0f} batches" if size is not None else "whole batches"

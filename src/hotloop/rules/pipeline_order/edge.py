@@ -105,6 +105,11 @@ def sliding_windows():
     return ds.flat_map(lambda w: w.batch(10)).shuffle(100).batch(32)
 
 
+def sequences():
+    ds = tf.data.Dataset.from_tensor_slices(images).batch(101, drop_remainder=True).map(lambda x: (x[:-1], x[1:]))
+    return ds.shuffle(10_000).batch(64)
+
+
 def already_shuffled():
     return tf.data.Dataset.from_tensor_slices(images).shuffle(1000).batch(32).shuffle(10)
 

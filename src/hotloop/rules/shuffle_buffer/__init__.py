@@ -12,8 +12,8 @@ Names are a few bytes each, so that the buffer can hold all of them.
 
 **Not when**
 
-The elements are small, or the buffer is. Records that can only be read in order (TFRecord) want a buffer of undecoded
-records: shuffle before the `map` that parses them.
+The elements are small, or the buffer is, or a `cache()` in memory right before holds the same elements anyway. Records
+that can only be read in order (TFRecord) want a buffer of undecoded records: shuffle before the `map` that parses them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from hotloop.model import Confidence, Finding
 from hotloop.rules import Rule
 from hotloop.rules.loops import outside_loops
-from hotloop.rules.shapes import element_bytes
+from hotloop.rules.shapes import KEEPS, element_bytes
 from hotloop.source.heat import number
 from hotloop.source.pipelines import Pipeline, Stage, pipelines
 
@@ -51,7 +51,7 @@ def _judged(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator[Find
     given = stage.argument(0, "buffer_size")
     size = number(given, stage.call.where.scope, project) if given is not None else None
     each = element_bytes(pipeline, stage, project)
-    if size is None or each is None or size * each < MUCH:
+    if size is None or each is None or size * each < MUCH or _is_cached(pipeline, stage):
         return
     confidence: Confidence = "high" if size * each >= TOO_MUCH else "medium"
     message = (
@@ -59,6 +59,16 @@ def _judged(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator[Find
         "and fills them before the first step. Shuffle the file names or records before they are decoded."
     )
     yield RULE.finding(stage.place, message, **outside_loops(stage.call.where, confidence))
+
+
+def _is_cached(pipeline: Pipeline, shuffle: Stage) -> bool:
+    """Whether a cache in memory holds these very elements already: a buffer of them costs nothing more."""
+    for stage in reversed(pipeline.before(shuffle)):
+        if stage.name == "cache":
+            return stage.argument(0, "filename") is None
+        if stage.name not in KEEPS:
+            return False
+    return False
 
 
 def _shown(size: float) -> str:

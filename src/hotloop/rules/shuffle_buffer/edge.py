@@ -27,7 +27,7 @@ def by_names():
 
 def by_keyword():
     ds = tf.data.Dataset.list_files("*.jpg").map(lambda p: load(p), num_parallel_calls=tf.data.AUTOTUNE)
-    ds = ds.cache()
+    ds = ds.cache("decoded")
     return ds.shuffle(buffer_size=BUFFER, seed=3)  # expect: shuffle-buffer
 
 
@@ -64,6 +64,11 @@ def names_first():
 
 def all_names_first():
     return tf.data.Dataset.from_tensor_slices(paths).shuffle(1_000_000).map(load).batch(32)
+
+
+def cached_in_memory():
+    ds = keras.utils.image_dataset_from_directory("images", image_size=(180, 180), batch_size=32)
+    return ds.cache().shuffle(1000).prefetch(1)
 
 
 def small_buffer():
