@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 UPDATES = re.compile(
-    r"train|optimi[sz]|update|apply|assign|minimize|enqueue|initiali[sz]|\bstep\b|solver|iterator|next"
+    r"train|optim|update|apply|assign|minimize|enqueue|initiali[sz]|\bstep\b|solver|iterator|next"
     r"|sync|copy"
 )
 
@@ -49,8 +49,8 @@ def groups(module: Module, project: Project) -> Iterator[Group]:
 
 
 def _told(group: list[Call], project: Project) -> Iterator[Group]:
-    if len(group) < 2:
-        return
+    if len({ast.unparse(call.node.args[0]) for call in group}) < max(2, len(group)):
+        return  # one run, or the same again on purpose
     changes = [_changes(call, project) for call in group]
     # Two updates in one run have no order: they stay apart.
     if sum(changes) < 2 and not (any(changes) and not changes[0] and not changes[-1]):

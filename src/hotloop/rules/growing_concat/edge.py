@@ -158,3 +158,9 @@ def until_enough(sample, n):
     while len(points) < n:
         points = np.vstack((points, sample(n)))
     return points[:n]
+
+
+def one_per_image(found, outputs):
+    for output in outputs:
+        index = output["index"]
+        found[index] = np.append(found[index], output["boxes"])

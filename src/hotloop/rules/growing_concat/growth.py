@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hotloop.source.module import Context, Loop, Module, names_read
+from hotloop.source.module import Context, Loop, Module, names_read, names_stored
 from hotloop.source.project import is_guarded, loops_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _loops_of_growth(statement: ast.Assign, target: str, where: Context) -> Iter
 def _is_reset(target: str, growth: ast.Assign, loop: Loop) -> bool:
     """Given another value in the loop, unless under an `if` that only begins it."""
     body = loop.node.body if isinstance(loop.node, ast.For | ast.AsyncFor | ast.While) else []
-    if names_read(growth.targets[0]) & loop.targets or target in loop.targets:
+    if names_read(growth.targets[0]) & {*names_stored(loop.node)} or target in loop.targets:
         return True  # another one in each step: `rows[key] = np.append(rows[key], 0)`
     beginnings = {
         inner
