@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -28,6 +29,11 @@ SOURCE_NAMES = ("tf.data.", "tfds.load", "tfds.builder", "keras.utils.timeseries
 NAMED_SOURCES = {"tfds.load", "keras.utils.timeseries_dataset_from_array"}
 NAMED_LASTS = {"make_csv_dataset", "make_batched_features_dataset"}
 FROM_DIRECTORY = "dataset_from_directory"  # keras.utils.image_dataset_from_directory and its siblings
+SOURCES = re.compile(
+    r"^(from_\w+|range|zip|list_files|random|load|choose_from_datasets|sample_from_datasets|\w*Dataset|make_\w*dataset"
+    r"|\w*dataset_from_\w+)$"
+)
+MAKERS = re.compile(r"data|ds$|ds_|batch|pipe|input|prepar|configur|process|split|load", re.IGNORECASE)
 IN_MEMORY = ("from_tensor_slices", "from_tensors", "range")
 FUNCTION_STAGES = {"map", "flat_map", "interleave", "filter", "map_with_legacy_function"}
 FUSED = {  # ds.apply(tf.data.experimental.X(...)): the stages that X stands for
@@ -139,10 +145,22 @@ def pipelines(module: Module, project: Project) -> tuple[Pipeline, ...]:
 
 def _maker(call: Call, project: Project) -> bool:
     """A source, or a function of the project that may return a data set."""
+    if not (may_be_source(call) or MAKERS.search(last_name(call))):
+        return False
     value = project.resolve(call.node.func, call.where.scope)
     if value is None:
         return False
     return is_source(value.name) or (value.kind == "function" and value.scope is not None and bool(value.scope.returns))
+
+
+def may_be_source(call: Call) -> bool:
+    """By its last name, before anything is resolved: that takes much longer."""
+    return SOURCES.search(last_name(call)) is not None
+
+
+def last_name(call: Call) -> str:
+    func = call.node.func
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
 
 
 def _inner(pipeline: Pipeline) -> Iterator[ast.Call]:

@@ -30,7 +30,7 @@ from hotloop.source.consumers import consumers, read
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Loop
-from hotloop.source.pipelines import Pipeline, is_source
+from hotloop.source.pipelines import Pipeline, is_source, last_name, may_be_source
 from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
@@ -53,8 +53,10 @@ def check(project: Project) -> Iterator[Finding]:
                 continue
             if (data := _iterated(call, project)) is not None:
                 yield from _iterator(call, data, project)
-            elif is_source(name := project.name_of(call.node.func, call.where.scope)) and name not in NOT_BUILT:
-                yield from _built(call, project)
+            elif may_be_source(call):
+                name = project.name_of(call.node.func, call.where.scope)
+                if is_source(name) and name not in NOT_BUILT:
+                    yield from _built(call, project)
 
 
 def _iterated(call: Call, project: Project) -> ast.expr | None:
@@ -80,13 +82,34 @@ def _iterator(call: Call, data: ast.expr, project: Project) -> Iterator[Finding]
         return  # built here too: that is said of the data set itself
     graph = isinstance(call.node.func, ast.Attribute)
     if _is_seldom(found.loop):
-        found = found.lowered()
+        if graph:
+            return  # one per epoch, and read to its end
+        found = found.lowered().lowered()
+    if graph and _is_read_further_in(call):
+        return
     what = "An iterator is made" if graph else "`next(iter(...))` makes a new iterator"
     message = (
         f"{what} {each(found, call.place)}: the pipeline starts afresh each time, for one element, the first. "
         "Make the iterator once, before the loop."
     )
     yield RULE.finding(call.place, message, **found.where)
+
+
+def _is_read_further_in(call: Call) -> bool:
+    """Whether a loop inside the loop takes its elements from the iterator."""
+    statement, loop = call.where.statement, call.where.loop
+    names = (
+        {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)} if isinstance(statement, ast.Assign) else set()
+    )
+    for other in call.where.scope.module.calls:
+        inner = other.where.loop
+        if inner is None or inner is loop or loop is None or loop not in loops_of(other.where):
+            continue
+        if last_name(other) in ("get_next", "next", "run") and names & {
+            n.id for n in ast.walk(other.node) if isinstance(n, ast.Name)
+        }:
+            return True
+    return False
 
 
 def _is_new(data: ast.expr, call: Call, found: InLoop, project: Project) -> bool:
@@ -125,7 +148,7 @@ def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
     readers = list(_readers(call, project))
     if any(isinstance(at, Loop) for _, at in readers):
         return True
-    if any(isinstance(at, Call) and _name(at) in READS_ALL for _, at in readers):
+    if any(isinstance(at, Call) and last_name(at) in READS_ALL for _, at in readers):
         return True
     if readers:
         return False
@@ -138,11 +161,6 @@ def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
 def _is_asked_once(call: Call, found: InLoop, project: Project) -> bool:
     """Whether it is asked for one element by `next(iter(...))` or `get_next()` in the loop that builds it."""
     for _, at in _readers(call, project):
-        if isinstance(at, Call) and (_name(at) == "iter" or _name(at) in MAKES_ITERATOR):
+        if isinstance(at, Call) and (last_name(at) == "iter" or last_name(at) in MAKES_ITERATOR):
             return found.loop in loops_of(at.where) or stands_in(at.where, found.loop) or bool(found.chain)
     return False
-
-
-def _name(call: Call) -> str:
-    func = call.node.func
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")

@@ -121,3 +121,19 @@ def a_few():
 def traced(n):
     for i in range(n):
         print(next(iter(dataset)))
+
+
+def old_style_per_epoch(epochs):
+    for epoch in range(epochs):
+        iterator = dataset.make_one_shot_iterator()
+        while True:
+            try:
+                print(iterator.get_next())
+            except tf.errors.OutOfRangeError:
+                break
+
+
+def a_look_per_epoch(epochs, fit):
+    for epoch in range(epochs):
+        fit(dataset)
+        print(next(iter(dataset)))

@@ -29,7 +29,7 @@ from hotloop.rules import Rule
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Context, Loop, Module, place_of
-from hotloop.source.pipelines import pipelines
+from hotloop.source.pipelines import last_name, pipelines
 from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ TRIGGER = (
 
 # Measured on 2.21: each of them takes the prefetch away, and the time of input and step add up.
 SWITCHES = {"inject_prefetch", "apply_default_optimizations"}
+ASKED = re.compile(r"imread|load|open|fromfile|genfromtxt|dcmread|read|enable_debug_mode")  # before names are resolved
 LOADS = re.compile(
     r"^(cv2|imageio(\.v[23])?|skimage\.io|matplotlib\.(image|pyplot)|scipy\.misc|tifffile|plt|mpimg)\.imread$"
     r"|^PIL\.Image\.open$|^keras\.(utils|preprocessing\.image)\.load_img$|^np\.(load|loadtxt|genfromtxt|fromfile)$"
     r"|^(librosa\.load|soundfile\.read|nibabel\.load|pydicom\.dcmread|scipy\.io\.loadmat|scipy\.io\.wavfile\.read)$"
 )
+COMPILED = re.compile(r"train|step|update|learn")  # what a compiled training step is called
 STEPS = {"train_on_batch", "train_step", "training_step"}
 
 
@@ -55,6 +57,8 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         yield from _switched_off(module, project)
         for call in module.calls:
+            if not ASKED.search(last_name(call)):
+                continue
             name = project.name_of(call.node.func, call.where.scope)
             if name == "tf.data.experimental.enable_debug_mode":
                 message = (
@@ -113,11 +117,11 @@ def _prefetches(module: Module, project: Project) -> bool:
 
 
 def _between_steps(call: Call, name: str, project: Project) -> Iterator[Finding]:
-    found = in_loop(project, call.where)
     for loop, chain in _training_loops(call, project):
         data = call.node.args[0] if call.node.args else None
         if data is not None and not chain and not varies(data, call.where.scope, loop, (), project, calls_vary=True):
             continue
+        found = in_loop(project, call.where)
         confidence: Confidence = "low" if found is not None and found.confidence == "low" else "medium"
         told = InLoop(loop, chain, "hot", confidence)
         message = (
@@ -153,12 +157,11 @@ def _trains(loop: Loop, project: Project) -> bool:
     for call in loop.where.scope.module.calls:
         if loop not in loops_of(call.where):
             continue
-        func = call.node.func
-        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        last = last_name(call)
         if last in STEPS or (last == "run" and _runs_training(call)):
             return True
-        value = project.resolve(func, call.where.scope)
-        if value is not None and value.kind == "traced" and re.search(r"train|step|update|learn", last):
+        value = project.resolve(call.node.func, call.where.scope) if COMPILED.search(last) else None
+        if value is not None and value.kind == "traced":
             return True
     return False
 
