@@ -39,7 +39,7 @@ TRIGGER = rb"tensorflow|keras|\bfunction\b|\bcall\b|_step\b"
 MEASURED = "memory"
 
 LARGE = 10e6  # bytes: surely worth a word
-SOME = 1e6
+SOME = 4e6
 BAKERS = {
     "tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.data.Dataset.from_tensor_slices",
     "tf.data.Dataset.from_tensors", "tf.train.slice_input_producer",
