@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,8 +11,8 @@ from hotloop.source.heat import number, trips
 from hotloop.source.module import Call, Loop, Module, Scope
 from hotloop.source.pipelines import Pipeline, pipeline_of
 from hotloop.source.project import Project, loops_of
+from hotloop.source.recent import Recent
 
-RECENT = 64
 PASSES_ON = {"enumerate", "iter", "zip", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "list", "tfds.as_numpy"}
 DISTRIBUTES = "experimental_distribute_dataset"
 KERAS = {"fit", "evaluate", "predict", "fit_generator"}
@@ -29,10 +28,14 @@ class Consumer:
     epochs: float
 
 
-@functools.lru_cache(maxsize=RECENT)
+_READERS: Recent[tuple[Consumer, ...]] = Recent()
+
+
 def consumers(module: Module, project: Project) -> tuple[Consumer, ...]:
     """The readers that stand in a module, wherever their chains come from."""
-    return (*_keras(module, project), *_loops(module, project), *_iterators(module, project))
+    return _READERS.of(
+        module, lambda: (*_keras(module, project), *_loops(module, project), *_iterators(module, project))
+    )
 
 
 def consumers_of(pipeline: Pipeline, project: Project) -> Iterator[Consumer]:

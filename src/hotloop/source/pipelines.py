@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -11,9 +10,9 @@ from dataclasses import dataclass, replace
 from hotloop.model import Place
 from hotloop.source.module import Binding, Call, Module, Scope
 from hotloop.source.project import Project, argument_for
+from hotloop.source.recent import Recent
 
 DEPTH = 24  # of statements and calls that one chain is followed through
-RECENT = 64  # modules whose chains are kept: several rules ask about the same one
 
 STAGES = {
     "apply", "batch", "bucket_by_sequence_length", "cache", "concatenate", "enumerate", "filter", "flat_map",
@@ -128,9 +127,15 @@ def pipeline_of(expr: ast.expr, scope: Scope, project: Project) -> Pipeline | No
     return _Reader(project).read(expr, scope, ())
 
 
-@functools.lru_cache(maxsize=RECENT)
+_ENDS: Recent[tuple[Pipeline, ...]] = Recent()
+
+
 def pipelines(module: Module, project: Project) -> tuple[Pipeline, ...]:
     """The whole chains that end in a module: none of them is the beginning of another."""
+    return _ENDS.of(module, lambda: _ends(module, project))
+
+
+def _ends(module: Module, project: Project) -> tuple[Pipeline, ...]:
     found: dict[ast.Call, Pipeline] = {}
     for call in module.calls:
         func = call.node.func
@@ -358,9 +363,11 @@ def _in_other_arm(binding: Binding, use: ast.Name | ast.Attribute) -> bool:
     return False
 
 
-@functools.lru_cache(maxsize=RECENT)
+_CHOICES: Recent[list[ast.If]] = Recent()
+
+
 def _choices(module: Module) -> list[ast.If]:
-    return [node for node in ast.walk(module.tree) if isinstance(node, ast.If)]
+    return _CHOICES.of(module, lambda: [node for node in ast.walk(module.tree) if isinstance(node, ast.If)])
 
 
 def _conditional(stages: tuple[Stage, ...], binding: Binding) -> tuple[Stage, ...]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hotloop.source.module import Call, Module, Scope
 from hotloop.source.project import Project
+from hotloop.source.recent import Recent
 
 DEPTH = 6  # of calls that are followed
-RECENT = 64
 PYTHON_OPS = {"tf.py_function", "tf.numpy_function", "tf.py_func"}  # TensorFlow calls back into Python
 
 
@@ -64,10 +63,13 @@ def work_of(scope: Scope, project: Project) -> Work:
 
 def calls_in(scope: Scope) -> Iterator[Call]:
     """The calls in a function, with those of the functions and lambdas that are written in it."""
-    return iter(_calls_by_scope(scope.module).get(scope, ()))
+    calls = _CALLS.of(scope.module, lambda: _calls_by_scope(scope.module))
+    return iter(calls.get(scope, ()))
 
 
-@functools.lru_cache(maxsize=RECENT)
+_CALLS: Recent[dict[Scope, list[Call]]] = Recent()
+
+
 def _calls_by_scope(module: Module) -> dict[Scope, list[Call]]:
     found: dict[Scope, list[Call]] = {}
     for call in module.calls:

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(iter|make_one_shot_iterator|make_initializable_iterator|data|Dataset|\w*Dataset)\b"
+TRIGGER = (
+    rb"\b(iter|as_numpy_iterator|make_one_shot_iterator|make_initializable_iterator|\w*Dataset|\w*dataset_from_\w+"
+    rb"|make_\w*dataset|tfds|tensorflow_datasets)\b"
+)
 
 MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}
 SELDOM = re.compile(r"epoch|fold|split|shard|part|file|path|task|dataset|config|trial|run\b", re.IGNORECASE)
