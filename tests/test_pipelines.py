@@ -9,7 +9,8 @@ import pytest
 
 from hotloop.source import Project, project_of
 from hotloop.source.consumers import Consumer, consumers, consumers_of
-from hotloop.source.pipelines import Pipeline, pipelines
+from hotloop.source.pipelines import pipelines
+from hotloop.source.stages import Pipeline
 from hotloop.source.work import Work, work_of
 
 HEAD = "import tensorflow as tf\nimport numpy as np\n"

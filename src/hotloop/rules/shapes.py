@@ -6,8 +6,8 @@ import ast
 
 from hotloop.source.heat import number
 from hotloop.source.module import Call, Scope
-from hotloop.source.pipelines import Pipeline, Stage
 from hotloop.source.project import Project
+from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import calls_in
 
 CHANNELS, FLOAT = 3, 4

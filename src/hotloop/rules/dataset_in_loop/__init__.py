@@ -30,8 +30,8 @@ from hotloop.source.consumers import consumers, read
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Loop
-from hotloop.source.pipelines import Pipeline, is_source, last_name, may_be_source
 from hotloop.source.project import loops_of
+from hotloop.source.stages import Pipeline, is_source, last_name, may_be_source
 
 if TYPE_CHECKING:
     from hotloop.source import Project

@@ -29,8 +29,9 @@ from hotloop.rules import Rule
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Context, Loop, Module, place_of
-from hotloop.source.pipelines import last_name, pipelines
+from hotloop.source.pipelines import pipelines
 from hotloop.source.project import loops_of
+from hotloop.source.stages import last_name
 
 if TYPE_CHECKING:
     from hotloop.source import Project

@@ -29,7 +29,8 @@ from hotloop.rules import Rule, inputs
 from hotloop.rules.loops import outside_loops
 from hotloop.source.heat import number
 from hotloop.source.module import Scope
-from hotloop.source.pipelines import Pipeline, Stage, pipelines
+from hotloop.source.pipelines import pipelines
+from hotloop.source.stages import Pipeline, Stage
 
 if TYPE_CHECKING:
     from hotloop.source import Project

@@ -27,7 +27,8 @@ from hotloop.rules import Rule, inputs
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.shapes import mapped_bytes, source_bytes
 from hotloop.source.consumers import Consumer, consumers_of
-from hotloop.source.pipelines import Pipeline, Stage, pipelines
+from hotloop.source.pipelines import pipelines
+from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work
 
 if TYPE_CHECKING:

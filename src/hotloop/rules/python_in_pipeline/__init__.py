@@ -29,7 +29,8 @@ from hotloop.model import Confidence, Finding
 from hotloop.rules import Rule, inputs
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Scope
-from hotloop.source.pipelines import Pipeline, Stage, pipelines
+from hotloop.source.pipelines import pipelines
+from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work, calls_in, work_of
 
 if TYPE_CHECKING:

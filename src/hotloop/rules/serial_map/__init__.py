@@ -27,8 +27,9 @@ from collections.abc import Iterator
 from hotloop.model import Confidence, Finding
 from hotloop.rules import Rule, inputs
 from hotloop.rules.loops import outside_loops
-from hotloop.source.pipelines import Pipeline, Stage, pipelines
+from hotloop.source.pipelines import pipelines
 from hotloop.source.project import Project
+from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work
 
 RULE = Rule(__name__)

@@ -26,7 +26,8 @@ from hotloop.rules import Rule
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.shapes import KEEPS, element_bytes
 from hotloop.source.heat import number
-from hotloop.source.pipelines import Pipeline, Stage, pipelines
+from hotloop.source.pipelines import pipelines
+from hotloop.source.stages import Pipeline, Stage
 
 if TYPE_CHECKING:
     from hotloop.source import Project
