@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hotloop.model import Confidence, Place
 from hotloop.rules.timing import is_timing
-from hotloop.source.heat import Heat, hottest
+from hotloop.source.heat import Heat, heat, hottest
 from hotloop.source.module import Call, Context, Loop
 from hotloop.source.project import Project
 
@@ -42,9 +42,18 @@ def in_loop(project: Project, where: Context) -> InLoop | None:
     if project.traced(where):
         return None
     found = hottest(where, project)
-    if found is None:
-        return None
-    heat, loop, chain = found
+    return _judged(project, where, *found) if found else None
+
+
+def in_loops(project: Project, where: Context) -> list[InLoop]:
+    """Every way that code runs in loops, the hottest first: what one caller needs may be another's mistake."""
+    if project.traced(where):
+        return []
+    found = [_judged(project, where, *heat(running, project)) for running in project.running(where)]
+    return sorted(found, key=lambda one: (("hot", "warm", "cold").index(one.heat), len(one.chain)))
+
+
+def _judged(project: Project, where: Context, heat: Heat, loop: Loop, chain: tuple[Call, ...]) -> InLoop:
     confidence: Confidence = {"hot": "high", "warm": "medium", "cold": "low"}[heat]  # type: ignore[assignment]
     modules = [where.scope.module, loop.where.scope.module]
     aside = any(m.is_test or m.is_benchmark for m in modules) or _in_test(where) or _in_test(loop.where)

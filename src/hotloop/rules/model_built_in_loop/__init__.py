@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding
 from hotloop.rules import Rule
-from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.loops import InLoop, each, in_loops
 from hotloop.rules.model_built_in_loop.made import Made, is_single_step, on_data, trained
 from hotloop.source.flow import varies
 from hotloop.source.heat import trips
@@ -58,13 +58,12 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call in module.calls:
             kind = _kind(call, project)
-            found = in_loop(project, call.where) if kind else None
-            if kind and found:
-                found = _judged(kind, Made(call, found, project))
-                if found:
-                    cure = TRAINED if kind == "model" and trained(call, found) else CURES[kind]
-                    message = f"A Keras {kind} is built {each(found, call.place)}. {cure}"
-                    yield RULE.finding(call.place, message, **found.where)
+            ways = in_loops(project, call.where) if kind else []
+            found = next((judged for way in ways if (judged := _judged(kind, Made(call, way, project)))), None)
+            if found:
+                cure = TRAINED if kind == "model" and trained(call, found) else CURES[kind]
+                message = f"A Keras {kind} is built {each(found, call.place)}. {cure}"
+                yield RULE.finding(call.place, message, **found.where)
 
 
 def _kind(call: Call, project: Project) -> str:
@@ -79,7 +78,7 @@ def _kind(call: Call, project: Project) -> str:
     if value.name in MODEL_MAKERS:
         return "model"
     last = value.name.rpartition(".")[2]
-    if not last[:1].isupper() or ".schedules." in value.name:
+    if not last[:1].isupper() or "(" in last or ".schedules." in value.name:
         return ""
     return next((kind for prefix, kind in KINDS if value.name.startswith(prefix)), "")
 

@@ -76,6 +76,41 @@ def trained_again_and_again(data):
         model.fit(data)
 
 
+def build_network():
+    inputs = keras.Input([8])
+    outputs = L.Dense(1)(inputs)
+    return keras.Model(inputs, outputs)  # expect: model-built-in-loop
+
+
+def label(image):
+    model = build_network()
+    model.load_weights("model.weights.h5")  # expect: model-load-in-loop
+    return model(image)
+
+
+def label_all(images):
+    return [label(image) for image in images]
+
+
+def repeated(data):
+    for _ in range(10):
+        build_network().fit(data)
+
+
+def score(model, x):
+    return model(x)
+
+
+def handed_on(batches):
+    for batch in batches:
+        print(score(Classifier(), batch))  # expect: model-built-in-loop
+
+
+def called_at_once(batches):
+    for y, predicted in batches:
+        print(keras.metrics.CategoricalAccuracy()(y, predicted))  # expect: model-built-in-loop
+
+
 # Building a network.
 
 

@@ -105,9 +105,15 @@ class Made:
             if isinstance(holder, Comprehension):
                 break
             if isinstance(holder, ast.Call) and inner is not holder.func:
-                return inner is self.node or not isinstance(inner, ast.Call)  # `f(Dense(1)(x))` hands on a result
+                result = inner is not self.node and isinstance(inner, ast.Call)  # `f(Dense(1)(x))` hands that on
+                return not result and not self._is_function(holder)
             inner = holder
         return any(self.names & _handed(call.node) and self._builds(call) for call in self._calls())
+
+    def _is_function(self, call: ast.Call) -> bool:
+        """A function of the project, which uses what it is given."""
+        value = self.project.resolve(call.func, self.scope)
+        return value is not None and value.kind in ("function", "traced")
 
     def _builds(self, call: Call) -> bool:
         name = self.project.name_of(call.node.func, call.where.scope)
@@ -136,7 +142,8 @@ class Made:
     def is_used(self) -> bool:
         holders = self._holders()
         applied = bool(holders) and any(isinstance(h, ast.Call | ast.Attribute) for h in holders[-1:])
-        return applied or bool(self._uses()) or any(self.names & _handed(c.node) for c in self._calls())
+        given = any(isinstance(h, ast.Call) and self._is_function(h) for h in holders)
+        return applied or given or bool(self._uses()) or any(self.names & _handed(c.node) for c in self._calls())
 
     def is_called_on_step(self) -> bool:
         """Called on what the step brings, not on what the last step made of it (`x = Dense(8)(x)`)."""

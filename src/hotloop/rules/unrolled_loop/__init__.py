@@ -57,7 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
             steps = _steps(loop, project)
             if steps is None or steps < MANY or not project.traced(loop.where):
                 continue
-            if loop.where.scope.name in TRACED_ELSEWHERE or _per_example(loop):
+            if loop.where.scope.name in TRACED_ELSEWHERE or loop.where.scope.yields or _per_example(loop):
                 continue
             ops = _Ops(loop, project)
             if not ops.any:

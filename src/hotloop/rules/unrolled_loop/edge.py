@@ -138,6 +138,14 @@ class Stack(keras.layers.Layer):
 # Not traced.
 
 
+def generate():
+    for i in range(1000):
+        yield tf.random.stateless_uniform([3], [i, i])
+
+
+generated = tf.data.Dataset.from_generator(generate, tf.float32)
+
+
 def eager(x):
     for _ in range(1000):
         x = tf.tanh(x)
