@@ -44,7 +44,8 @@ BAKERS = {
     "tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.data.Dataset.from_tensor_slices",
     "tf.data.Dataset.from_tensors", "tf.train.slice_input_producer",
 }  # fmt: skip
-GRAPH_MODE = re.compile(rb"disable_eager_execution|disable_v2_behavior|\bSession\(|\bplaceholder\(|tf\.estimator")
+GRAPH_MODE = re.compile(rb"disable_eager_execution|disable_v2_behavior|\bplaceholder\(|tf\.estimator|v1\.estimator")
+SESSION = re.compile(rb"(?<!requests\.)(?<!Inference)\bSession\(")  # alone, it may only set an option of the device
 EAGER_MODE = re.compile(rb"enable_eager_execution|enable_v2_behavior|GradientTape")
 # Uses that leave the array outside: `len(x)`, `np.mean(x)`.
 PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|max|sum|zip|enumerate|np\..*)$")
@@ -52,12 +53,18 @@ PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|ma
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        graph_mode = GRAPH_MODE.search(module.data) and not EAGER_MODE.search(module.data)
         for scope in module.scopes:
-            if scope.is_function and project.traced(Context(scope, None)):
+            if scope.is_function and not scope.yields and project.traced(Context(scope, None)):
                 yield from _captured(scope, project)
-        if graph_mode:
+        if _is_graph_code(module):
             yield from _baked(module, project)
+
+
+def _is_graph_code(module: Module) -> bool:
+    if EAGER_MODE.search(module.data):
+        return False
+    runs = SESSION.search(module.data) is not None and re.search(rb"sess\w*\.run\(", module.data) is not None
+    return runs or GRAPH_MODE.search(module.data) is not None
 
 
 def _captured(scope: Scope, project: Project) -> Iterator[Finding]:
