@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import traceback
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
-from hotloop.source import Project, discover, load_project
+from hotloop.source import Files, Project, discover, read
+from hotloop.source.files import shards
+from hotloop.source.module import collection_off, is_aside
 from hotloop.source.notebooks import in_cell, relocated
+
+SHARD = 2_000_000  # bytes of source that are parsed and held at a time; beyond, a second process pays for itself
+
+Progress = Callable[[int, int], None]
 
 
 def check_paths(paths: Sequence[Path], rules: Iterable[Rule] | None = None, low: bool = False) -> Report:
@@ -23,27 +32,96 @@ def check_files(
     files: Sequence[Path],
     rules: Iterable[Rule] | None = None,
     low: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Report:
-    project, unread = load_project(files, root, progress)
-    findings, problems = check(project, all_rules() if rules is None else rules)
-    kept = [f for f in findings if low or f.confidence != "low"]
-    unused = _unused_suppressions(project, findings) if rules is None or set(rules) == set(all_rules()) else []
-    shown, more = offered([f for f in kept if not suppressed(f, project)], project)
-    cells = {module.path: module.cells for module in project.modules.values() if module.cells}
+    """The findings in these files. `progress` hears how many of how many files are done."""
+    asked = all_rules() if rules is None else tuple(rules)
+    found = read(files, root)
+    chosen = found.relevant()
+    if not low:  # what is said of tests and benchmarks is of low confidence
+        chosen = [file for file in chosen if not is_aside(found.path(file))]
+    work = _Work(found, asked, low)
+    results = list(_each(work, shards(found, chosen, SHARD), progress))
+    unparsed = dict(found.unread.unparsed)
+    for result in results:
+        unparsed |= result.unparsed
+    findings = {(f.rule, f.place): f for result in results for f in result.findings}
     return Report(
         "check",
-        findings=tuple(relocated(finding, cells) for finding in shown),
-        problems=(*problems, *more),
-        notes=(*unread.notes, *unused),
+        findings=tuple(sorted(findings.values(), key=lambda f: (f.place, f.rule))),
+        problems=tuple(dict.fromkeys(problem for result in results for problem in result.problems)),
+        notes=(*found.unread.unreadable.values(), *unparsed.values(), *(n for r in results for n in r.unused)),
         meta={
             "files": len(files),
-            "parsed": len(project.modules),
+            "parsed": len(chosen) - len(unparsed),
             "root": str(root),
-            "unreadable": unread.unreadable,
-            "unparsed": unread.unparsed,
+            "unreadable": found.unread.unreadable,
+            "unparsed": unparsed,
         },
     )
+
+
+@dataclass(frozen=True)
+class _Result:
+    findings: tuple[Finding, ...]
+    problems: tuple[Problem, ...]
+    unused: tuple[str, ...]
+    unparsed: dict[str, str]
+
+
+class _Work:
+    """What is to be asked of each shard."""
+
+    def __init__(self, files: Files, rules: Sequence[Rule], low: bool) -> None:
+        self.files, self.rules, self.low = files, rules, low
+
+    def __call__(self, shard: Sequence[Path]) -> _Result:
+        files = self.files.without_modules()
+        with collection_off():
+            project = Project(files, shard)
+            findings, problems = check(project, self.rules)
+            kept = [f for f in findings if self.low or f.confidence != "low"]
+            unused = _unused_suppressions(project, findings) if len(self.rules) == len(all_rules()) else []
+            shown, more = offered([f for f in kept if not suppressed(f, project)], project)
+        cells = {module.path: module.cells for module in project.modules.values() if module.cells}
+        mine = {
+            path: note
+            for path, note in files.unread.unparsed.items()
+            if path.partition(":cell")[0] in self._paths(shard)
+        }
+        return _Result(tuple(relocated(finding, cells) for finding in shown), (*problems, *more), tuple(unused), mine)
+
+    def _paths(self, shard: Sequence[Path]) -> set[str]:
+        return {self.files.path(file) for file in shard}
+
+
+def _each(work: _Work, parts: Sequence[Sequence[Path]], progress: Progress | None) -> Iterator[_Result]:
+    """The results of all parts in their order, from as many processes as pay."""
+    processes = min(len(parts), os.cpu_count() or 1)
+    total = sum(len(part) for part in parts)
+    done = 0
+    with ExitStack() as stack:
+        results: Iterator[_Result] = map(work, parts)
+        if processes > 1 and "fork" in multiprocessing.get_all_start_methods():
+            work.files.prepare()
+            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(processes, _inherit, (work,)))
+            results = pool.imap(_in_process, parts)
+        for part, result in zip(parts, results, strict=True):
+            done += len(part)
+            if progress:
+                progress(done, total)
+            yield result
+
+
+_inherited: list[_Work] = []
+
+
+def _inherit(work: _Work) -> None:
+    _inherited.append(work)
+
+
+def _in_process(shard: Sequence[Path]) -> _Result:
+    return _inherited[0](shard)
 
 
 def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[Problem]]:
@@ -54,7 +132,7 @@ def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[
         if rule.check is None:
             continue
         try:
-            findings += rule.check(project)
+            findings += rule.check(project.only(rule.concerned(project)))
         except Exception:  # noqa: BLE001 - our defect in one rule must not cost the user the others
             problems.append(Problem("", rule.name, traceback.format_exc()))
     unique = {(f.rule, f.place): f for f in findings}

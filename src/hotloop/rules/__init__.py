@@ -44,6 +44,14 @@ class Rule:
     def check(self) -> Check | None:
         return cast("Check | None", self._part("check"))
 
+    def concerned(self, project: Project) -> list[str]:
+        """The modules that may hold a finding: where the folder's `TRIGGER`, a bytes pattern, is found."""
+        trigger = self._part("TRIGGER")
+        if trigger is None:
+            return list(project.modules)
+        found = re.compile(trigger).search
+        return [path for path, module in project.modules.items() if found(module.data)]
+
     @property
     def diagnose(self) -> Diagnose | None:
         return cast("Diagnose | None", self._part("diagnose"))
@@ -96,6 +104,8 @@ def _answer(make: MakeFix, finding: Finding, project: Project) -> Fix | Refusal:
     except Refused as refused:
         module = refused.module or project.modules[finding.place.path]
         return refused.refusal(module, finding.place)
+    except RecursionError:  # LibCST visits by recursion; `check` itself does not
+        return Refusal("the file is nested too deeply to be rewritten", finding.place)
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import gc
 import re
 from collections.abc import Iterator, Sequence
@@ -171,6 +172,7 @@ class Module:
     tree: ast.Module
     scope: Scope = field(init=False)
     scopes: list[Scope] = field(default_factory=list)
+    scope_of: dict[ast.AST, Scope] = field(default_factory=dict)  # of a function, class or lambda
     loops: list[Loop] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     withs: list[tuple[ast.With | ast.AsyncWith, Context]] = field(default_factory=list)
@@ -180,18 +182,11 @@ class Module:
 
     @property
     def is_test(self) -> bool:
-        parts = self.path.replace("\\", "/").split("/")
-        stem = parts[-1].removesuffix(".py")
-        return (
-            stem.startswith("test_")
-            or stem.endswith(("_test", "_tests"))
-            or stem == "conftest"
-            or any(part in ("test", "tests", "testing") for part in parts[:-1])
-        )
+        return is_test(self.path)
 
     @property
     def is_benchmark(self) -> bool:
-        return re.search(r"bench(mark)?s?(_|/|\.|$)", self.path.lower()) is not None
+        return is_benchmark(self.path)
 
 
 def parse(data: bytes, path: str, file: Path, name: str) -> Module:
@@ -199,19 +194,46 @@ def parse(data: bytes, path: str, file: Path, name: str) -> Module:
     cells: list[notebooks.CellMap] = []
     if path.endswith(notebooks.SUFFIX):
         data, cells = notebooks.to_python(data)
-    enabled = gc.isenabled()
-    gc.disable()  # halves the time of building a large tree
-    try:
+    with collection_off():
         tree = ast.parse(data, filename=path)
-    finally:
-        if enabled:
-            gc.enable()
-    module = Module(path, file, name, data, tree, cells=cells)
-    _Builder(module).build()
+        module = Module(path, file, name, data, tree, cells=cells)
+        _Builder(module).build()
     for number, line in enumerate(data.splitlines(), 1):
         if b"hotloop:" in line and (match := SUPPRESSION.search(line)):
             module.suppressions[number] = {part.strip() for part in match[1].decode().split(",")}
     return module
+
+
+@contextlib.contextmanager
+def collection_off() -> Iterator[None]:
+    """Trees are large and none of them is garbage: looking for it takes as long as building them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def is_aside(path: str) -> bool:
+    """Tests and benchmarks, by their path."""
+    return is_test(path) or is_benchmark(path)
+
+
+def is_test(path: str) -> bool:
+    *folders, name = path.replace("\\", "/").split("/")
+    stem = name.removesuffix(".py")
+    return (
+        stem.startswith("test_")
+        or stem.endswith(("_test", "_tests"))
+        or stem == "conftest"
+        or any(folder in ("test", "tests", "testing") for folder in folders)
+    )
+
+
+def is_benchmark(path: str) -> bool:
+    return re.search(r"bench(mark)?s?(_|/|\.|$)", path.lower()) is not None
 
 
 def place_of(module: Module, node: ast.AST) -> Place:
@@ -309,6 +331,7 @@ class _Builder:
     def _scope(self, node: ast.ClassDef | Function, name: str, where: Context) -> Scope:
         scope = Scope(self.module, node, name, where.scope, where)
         self.module.scopes.append(scope)
+        self.module.scope_of[node] = scope
         self.module.contexts[node] = where
         return scope
 

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterator, Sequence
+import copy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
+from hotloop.source.files import Files
+from hotloop.source.links import Links
 from hotloop.source.module import Binding, Call, Context, Loop, Module, Scope
 from hotloop.source.names import canonical
 
 DEPTH = 12  # of following values and calls: deeper chains are left unresolved
 CACHES = {"functools.cache", "functools.lru_cache", "functools.cached_property"}
 TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "compute_loss", "build", "__call__"}
-CALLS_ONCE = {
-    "run",
-    "submit",
-    "apply",
-    "apply_async",
-    "experimental_run_v2",
-}  # strategy.run(f), executor.submit(f)
-WRAPS = re.compile(r"(^|_|\.)(tf_)?(function|defun|jit)$")
-CALLS_EACH = {"map", "imap", "imap_unordered", "starmap"}  # pool.map(f, xs)
 
 
 @dataclass(frozen=True)
@@ -51,82 +45,43 @@ class Running:
     chains: tuple[tuple[Call, ...], ...]
 
 
+class _Modules(dict[str, Module]):
+    """The modules that are checked, by path. Others are found by name, and stay out of sight of whoever iterates."""
+
+    def __init__(self, files: Files, chosen: Iterable[Path]) -> None:
+        super().__init__((module.path, module) for module in map(files.module, chosen) if module)
+        self._files = files
+
+    def __missing__(self, path: str) -> Module:
+        module = self._files.module(self._files.root / path)
+        if module is None:
+            raise KeyError(path)
+        return module
+
+
 class Project:
-    def __init__(self, modules: list[Module], root: Path) -> None:
-        self.root = root
-        self.modules = {module.path: module for module in modules}
-        self._files = {module.file: module for module in modules}
-        self._callers: dict[Scope, list[Call]] = {}
-        self._mapped: dict[Scope, list[Call]] = {}  # `map(f, xs)`: f runs once per x
-        self.traced_scopes: set[Scope] = set()
+    """Files of which some are checked (`modules`); the others are parsed when something leads there."""
+
+    def __init__(self, files: Files, chosen: Iterable[Path]) -> None:
+        self.files = files
+        self.root = files.root
+        self.modules = _Modules(files, chosen)
+        self._links = Links(self)
+        self._traces: dict[Scope, bool] = {}
         self._memo: dict[ast.expr, Value | None] = {}
         self._dotted: dict[tuple[Path, str], Value | None] = {}
-        self._by_name: dict[str, Module] = {module.name: module for module in modules}
-        self._link()
 
-    # -- linking -------------------------------------------------------------------------------------------------------
-
-    def _link(self) -> None:
-        """Twice: a method of a parameter resolves only once the callers of its function are known."""
-        for _ in range(2):
-            self._memo.clear()
-            callers: dict[Scope, list[Call]] = {}
-            mapped: dict[Scope, list[Call]] = {}
-            for module in self.modules.values():
-                for call in module.calls:
-                    self._link_call(call, callers, mapped)
-            self._callers, self._mapped = callers, mapped
-        self._memo.clear()
-        for module in self.modules.values():
-            for scope in module.scopes:
-                if scope.is_function and self._is_traced(scope):
-                    self.traced_scopes.add(scope)
-
-    def _link_call(self, call: Call, callers: dict[Scope, list[Call]], mapped: dict[Scope, list[Call]]) -> None:
-        target = self.resolve(call.node.func, call.where.scope)
-        if target and target.scope is not None:
-            callee = target.scope
-            if target.kind == "class":
-                made = self.member(callee, "__init__")
-                callee = made.scope if made and made.scope else callee
-            elif target.kind == "object":
-                method = self.member(callee, "__call__") or self.member(callee, "call")
-                callee = method.scope if method and method.scope else callee
-            callers.setdefault(callee, []).append(call)
-        self._link_arguments(call, target, callers, mapped)
-
-    def _link_arguments(
-        self,
-        call: Call,
-        target: Value | None,
-        callers: dict[Scope, list[Call]],
-        mapped: dict[Scope, list[Call]],
-    ) -> None:
-        """Functions that are handed over: `tf.function(step)`, `ds.map(parse)`, `pool.map(classify, paths)`."""
-        name = target.name if target else ""
-        attribute = call.node.func.attr if isinstance(call.node.func, ast.Attribute) else ""
-        for argument in (*call.node.args, *[k.value for k in call.node.keywords if k.arg == "target"]):
-            if not isinstance(argument, ast.Name | ast.Attribute | ast.Lambda):
-                continue
-            passed = self.resolve(argument, call.where.scope)
-            if not passed or passed.kind not in ("function", "traced") or passed.scope is None:
-                continue
-            if name.startswith(
-                ("tf.data.", "tf.map_fn", "tf.while_loop", "tf.cond", "tf.function", "tf.vectorized_map")
-            ):
-                self.traced_scopes.add(passed.scope)
-            elif WRAPS.search(attribute or name):
-                self.traced_scopes.add(passed.scope)  # `common.function(self._train)`: somebody's own tf.function
-            elif attribute == "map" and len(call.node.args) == 1:
-                self.traced_scopes.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
-            elif (isinstance(call.node.func, ast.Name) and call.node.func.id == "map") or attribute in CALLS_EACH:
-                mapped.setdefault(passed.scope, []).append(call)
-            elif attribute in CALLS_ONCE:
-                callers.setdefault(passed.scope, []).append(call)
+    def only(self, paths: Iterable[str]) -> Project:
+        """The same project, of which only these modules are checked."""
+        other = copy.copy(self)
+        other.modules = copy.copy(self.modules)
+        dict.clear(other.modules)
+        other.modules.update((path, self.modules[path]) for path in paths)
+        return other
 
     def callers(self, scope: Scope) -> Sequence[Call]:
         """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
-        return self._callers.get(scope, ())
+        return self._links.callers(scope)
 
     # -- values --------------------------------------------------------------------------------------------------------
 
@@ -142,7 +97,10 @@ class Project:
             return None
         self._memo[expr] = None  # a cycle resolves to nothing
         value = self._resolve(expr, scope, depth + 1)
-        self._memo[expr] = value
+        if value is None and self._links.linking:
+            del self._memo[expr]  # its function's callers may tell, once they are known
+        else:
+            self._memo[expr] = value
         return value
 
     def _resolve(self, expr: ast.expr, scope: Scope, depth: int) -> Value | None:
@@ -157,8 +115,8 @@ class Project:
             case ast.Constant():
                 return Value("constant", constant=expr.value)
             case ast.Lambda():
-                found = [s for s in scope.module.scopes if s.node is expr]
-                return Value("function", scope=found[0]) if found else None
+                found = scope.module.scope_of.get(expr)
+                return Value("function", scope=found) if found else None
             case ast.IfExp():
                 return self.resolve(expr.body, scope, depth) or self.resolve(expr.orelse, scope, depth)
             case ast.NamedExpr() | ast.Await():
@@ -266,7 +224,7 @@ class Project:
 
     def _file_at(self, folder: Path, parts: list[str]) -> Module | None:
         path = folder.joinpath(*parts)
-        return (self._files.get(path.with_name(path.name + ".py")) if parts else None) or self._files.get(
+        return (self.files.module(path.with_name(path.name + ".py")) if parts else None) or self.files.module(
             path / "__init__.py"
         )
 
@@ -360,11 +318,18 @@ class Project:
         return False
 
     def _is_traced(self, scope: Scope) -> bool:
-        if self.is_compiled(scope):
-            return True
-        if scope.is_method and scope.parent is not None and scope.name in TRACED_METHODS:
-            return any(name.startswith("keras.") for name in self.ancestry(scope.parent))
-        return False
+        """Made into a tf.function where it is defined, or handed to TensorFlow somewhere; a Keras method that is."""
+        known = self._traces.get(scope)
+        if known is None:
+            if self._links.linking:
+                return self.is_compiled(scope)
+            keras = scope.is_method and scope.parent is not None and scope.name in TRACED_METHODS
+            known = self._traces[scope] = (
+                self._links.is_handed(scope)
+                or self.is_compiled(scope)
+                or (keras and any(name.startswith("keras.") for name in self.ancestry(cast("Scope", scope.parent))))
+            )
+        return known
 
     def is_cached(self, scope: Scope) -> bool:
         where = scope.parent or scope.module.scope
@@ -377,7 +342,7 @@ class Project:
 
     def _traced_scope(self, scope: Scope, seen: set[Scope]) -> bool:
         seen.add(scope)
-        if scope in self.traced_scopes:
+        if self._is_traced(scope):
             return True
         if scope.parent is not None and scope.parent.is_function and self._traced_scope(scope.parent, seen):
             return True
@@ -407,10 +372,10 @@ class Project:
             if not scope.is_function or scope in seen or len(chain) > DEPTH:
                 continue
             seen.add(scope)
-            if self.is_cached(scope) or scope in self.traced_scopes:
+            if self.is_cached(scope) or self._is_traced(scope):
                 continue
             queue += [(call.where, (call, *chain), path) for call in self.callers(scope)]
-            for call in self._mapped.get(scope, ()):
+            for call in self._links.mapped(scope):
                 loop = next((lp for lp in call.where.scope.module.loops if lp.node is call.node), None)
                 loop = loop or Loop(call.node, call.where, "map")
                 found.append(Running((*path.loops, loop), (*path.chains, (call, *chain))))

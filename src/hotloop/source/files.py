@@ -1,0 +1,176 @@
+"""The files of a project before they are parsed: their bytes, which words stand in which, and what they import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from hotloop.source import notebooks
+from hotloop.source.module import Module, parse
+
+MENTIONS = re.compile(rb"tensorflow|keras|tf_")
+IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
+DEFINED = re.compile(rb"\b(?:def|class)[ \t]+(\w+)")
+WORDS = re.compile(rb"[A-Za-z_]\w*")
+MANY = 40  # files: a name that stands in more of them is followed only into those that import where it is defined
+
+
+@dataclass(frozen=True)
+class Unread:
+    """What is not in a project that should be: a sentence each, by path."""
+
+    unreadable: dict[str, str] = field(default_factory=dict)
+    unparsed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def notes(self) -> list[str]:
+        return [*self.unreadable.values(), *self.unparsed.values()]
+
+
+class Files:
+    """Parses what is asked for, once."""
+
+    def __init__(self, contents: dict[Path, bytes], root: Path) -> None:
+        self.root = root.resolve()
+        self.contents = {file.resolve(): data for file, data in contents.items()}
+        self.unread = Unread()
+        self._modules: dict[Path, Module | None] = {}
+
+    def without_modules(self) -> Files:
+        """The same files, none of them parsed."""
+        other = Files({}, self.root)
+        other.__dict__.update(self.__dict__ | {"unread": Unread(), "_modules": {}})
+        return other
+
+    def __contains__(self, file: Path) -> bool:
+        return file in self.contents
+
+    def path(self, file: Path) -> str:
+        """A file as the user is shown it: relative to the root where it lies below it."""
+        return shown(file, self.root)
+
+    def module(self, file: Path) -> Module | None:
+        """The parsed file; None where there is no such file, or it cannot be parsed."""
+        if file not in self._modules:
+            self._modules[file] = self._parse(file) if file in self.contents else None
+        return self._modules[file]
+
+    def _parse(self, file: Path) -> Module | None:
+        path = self.path(file)
+        try:
+            module = parse(self.contents[file], path, file, dotted(path))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            self.unread.unparsed[path] = f"{path} {_fault(error)}; skipped."
+            return None
+        self.unread.unparsed.update(notebooks.notes(module.cells, path))
+        return module
+
+    def prepare(self) -> None:
+        """Know the words now, so that processes forked from this one need not find out each for itself."""
+        self.imports, self._standing  # noqa: B018
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def imports(self) -> dict[Path, frozenset[str]]:
+        """The words of each file's import statements."""
+        return {file: _imported_words(data) for file, data in self.contents.items()}
+
+    @cached_property
+    def _standing(self) -> dict[bytes, list[Path]]:
+        """Which files a word stands in, of the words that name a function or a class of the project."""
+        names = {name for data in self.contents.values() for name in DEFINED.findall(data)}
+        found: dict[bytes, list[Path]] = {}
+        for file, data in self.contents.items():
+            for word in names.intersection(WORDS.findall(data)):
+                found.setdefault(word, []).append(file)
+        return found
+
+    def defines(self, name: str) -> bool:
+        """Whether a function or a class of that name is defined anywhere."""
+        return name.encode() in self._standing
+
+    def speaking_of(self, name: str, home: Path) -> list[Path]:
+        """The files that may use what `home` defines under that name, itself first."""
+        found = [file for file in self._standing.get(name.encode(), ()) if file != home]
+        if len(found) > MANY:
+            words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
+            found = [file for file in found if self.imports[file] & words]
+        return [home, *found] if len(found) <= MANY else [home]
+
+    def relevant(self) -> list[Path]:
+        """Files that mention TensorFlow, and those that import such a file, however far: their loops count too."""
+        chosen = {file for file, data in self.contents.items() if MENTIONS.search(data)}
+        rest = {file for file in self.contents if file not in chosen}
+        grew = bool(rest)
+        while grew:
+            words = {word for file in chosen for word in (file.stem, file.parent.name)}
+            more = {file for file in rest if self.imports[file] & words}
+            grew = bool(more)
+            chosen |= more
+            rest -= more
+        return sorted(chosen)
+
+
+def read(files: Iterable[Path], root: Path) -> Files:
+    contents: dict[Path, bytes] = {}
+    unreadable: dict[str, str] = {}
+    for file in files:
+        try:
+            contents[file] = file.read_bytes()
+        except OSError as error:
+            path = shown(file.resolve(), root.resolve())
+            unreadable[path] = f"{path} cannot be read: {error.strerror or error}."
+    found = Files(contents, root)
+    found.unread.unreadable.update(unreadable)
+    return found
+
+
+def shards(files: Files, chosen: Iterable[Path], size: int) -> list[list[Path]]:
+    """Neighbours together, `size` bytes at a time."""
+    parts: list[list[Path]] = []
+    filled = size
+    for file in chosen:
+        if filled >= size:
+            parts.append([])
+            filled = 0
+        parts[-1].append(file)
+        filled += len(files.contents[file])
+    return parts
+
+
+def shown(file: Path, root: Path) -> str:
+    try:
+        return file.relative_to(root).as_posix()
+    except ValueError:
+        return file.as_posix()
+
+
+def dotted(path: str) -> str:
+    parts = Path(path).with_suffix("").parts
+    return ".".join(part for part in parts if part not in ("/", "__init__"))
+
+
+def _imported_words(data: bytes) -> frozenset[str]:
+    found: set[str] = set()
+    for match in IMPORTS.finditer(data):
+        found.update(re.findall(r"\w+", b" ".join(part or b"" for part in match.groups()).decode("utf-8", "replace")))
+    return frozenset(found)
+
+
+def _fault(error: Exception) -> str:
+    if isinstance(error, RecursionError | MemoryError):  # what the parser raises depends on what is nested
+        return "is nested too deeply to be read"
+    if isinstance(error, notebooks.NotebookError):
+        return f"is {error}"
+    reason = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) and error.lineno else str(error)
+    return f"is not Python {_python()} ({reason})"
+
+
+def _python() -> str:
+    import sys
+
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
