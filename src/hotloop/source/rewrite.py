@@ -39,7 +39,10 @@ class Rewriter:
         from libcst.metadata import MetadataWrapper, PositionProvider
 
         self.module = module
-        self.tree = libcst.parse_module(module.data)
+        try:
+            self.tree = libcst.parse_module(module.data)
+        except (SyntaxError, libcst.ParserSyntaxError) as error:
+            raise Refused("the file is written in a way that cannot be rewritten") from error
         if self.tree.bytes != module.data or self.tree.encoding.lower().replace("_", "-") not in UTF8:
             raise Refused("the file is not plain UTF-8, or does not survive being read and written back")
         positions = MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)

@@ -58,7 +58,9 @@ NEEDS_DIGITS = re.compile(
     rb"|l[-_]?bfgs|cholesky|complex128|hessian|jacobian|lorenz|\b(o|p)des?\b|odeint|differential[-_ ]equation"
     rb"|navier|molecul|orthonormal|gaussian[-_ ]process"
 )
-SAYS_SO = re.compile(rb"(?i)(?<!double-)precis|digits|stabil|accura|underflow|overflow|\bnan\b|need|requir|must|important")
+SAYS_SO = re.compile(
+    rb"(?i)(?<!double-)precis|digits|stabil|accura|underflow|overflow|\bnan\b|need|requir|must|important"
+)
 
 
 def check(project: Project) -> Iterator[Finding]:
