@@ -106,8 +106,6 @@ def _answer(make: MakeFix, finding: Finding, project: Project) -> Fix | Refusal:
         return refused.refusal(module, finding.place)
     except RecursionError:  # LibCST visits by recursion; `check` itself does not
         return Refusal("the file is nested too deeply to be rewritten", finding.place)
-    except RecursionError:  # LibCST visits by recursion; `check` itself does not
-        return Refusal("the file is nested too deeply to be rewritten", finding.place)
 
 
 @functools.cache
