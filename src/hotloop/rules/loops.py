@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 from dataclasses import dataclass
 
 from hotloop.model import Confidence, Place
@@ -92,3 +93,8 @@ def each(found: InLoop, place: Place) -> str:
     at = found.loop.place
     elsewhere = f" at {at}" if found.chain or at.path != place.path else f" on line {at.line}"
     return f"in every step of {name}{elsewhere}"
+
+
+def may_be(callee: ast.expr, last: Container[str]) -> bool:
+    """Whether it is worth asking what a callee is: an attribute is called what it is, a bare name may be an alias."""
+    return callee.attr in last if isinstance(callee, ast.Attribute) else isinstance(callee, ast.Name)

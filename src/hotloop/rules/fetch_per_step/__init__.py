@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from hotloop.model import Finding
 from hotloop.rules import Rule
 from hotloop.rules.fetch_per_step.runs import groups
-from hotloop.rules.loops import each, in_loop
+from hotloop.rules.loops import each, in_loop, may_be
 from hotloop.source.module import Call, Loop, Module
 from hotloop.source.project import is_guarded
 
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:run|eval|get_value|numpy|float)\b"
+TRIGGER = rb"\b(?:run|eval|get_value|batch_get_value|numpy|float|int)\b"
 
 BACKEND = {"keras.backend.eval", "keras.backend.get_value", "keras.backend.batch_get_value"}
+FETCHES = {name.rpartition(".")[2] for name in BACKEND}
 GRAPH_CODE = re.compile(
     rb"placeholder\(|Session\(|disable_eager|disable_v2|get_session\(|reset_default_graph|K\.function"
 )
@@ -73,7 +74,9 @@ def _separate_runs(module: Module, project: Project) -> Iterator[Finding]:
 def _backend_fetches(module: Module, project: Project) -> Iterator[Finding]:
     in_graph = GRAPH_CODE.search(module.data) is not None
     for call in module.calls:
-        if project.name_of(call.node.func, call.where.scope) not in BACKEND or is_guarded(call.where):
+        if not may_be(call.node.func, FETCHES) or is_guarded(call.where):
+            continue
+        if project.name_of(call.node.func, call.where.scope) not in BACKEND:
             continue
         found = in_loop(project, call.where)
         if found:

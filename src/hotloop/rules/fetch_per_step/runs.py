@@ -30,7 +30,7 @@ class Group:
 
 def groups(module: Module, project: Project) -> Iterator[Group]:
     runs = {id(call.where.statement): call for call in module.calls if _is_run(call, project)}
-    for block in _blocks(module):
+    for block in _blocks(list(runs.values())):
         group: list[Call] = []
         for statement in block:
             call = runs.get(id(statement))
@@ -101,9 +101,12 @@ def _disturbs(statement: ast.stmt, last: Call) -> bool:
     return any(isinstance(node.func, ast.Attribute) and node.func.attr == "run" for node in calls)
 
 
-def _blocks(module: Module) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(module.tree):
-        for name in ("body", "orelse", "finalbody"):
-            block = getattr(node, name, None)
-            if isinstance(block, list) and len(block) > 1:
-                yield block
+def _blocks(runs: list[Call]) -> Iterator[list[ast.stmt]]:
+    """The blocks that hold at least two of these."""
+    statements = {id(call.where.statement) for call in runs}
+    for scope in {call.where.scope for call in runs} if len(runs) > 1 else ():
+        for node in ast.walk(scope.node):
+            for name in ("body", "orelse", "finalbody"):
+                block = getattr(node, name, None)
+                if isinstance(block, list) and sum(id(statement) in statements for statement in block) > 1:
+                    yield block

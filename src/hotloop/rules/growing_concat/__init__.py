@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:concat|concatenate|append|vstack|hstack)\b"
+TRIGGER = rb"\b(?:concat|concatenate|append|vstack|hstack|row_stack)\b"
 
 USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
 GRAPH_CODE = re.compile(rb"placeholder\(|Session\(|\bslim\b|tf\.contrib|tf\.layers\.|variable_scope\(")

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Confidence, Finding
 from hotloop.rules import Rule
-from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
+from hotloop.rules.loops import InLoop, each, in_loop, may_be, outside_loops
 from hotloop.rules.vectors import index_of, is_batched, is_batched_function, is_tensor, only_indexes, rows_taken
 from hotloop.source.heat import loop_heat
 from hotloop.source.module import Call, Loop, Module, names_read, place_of
@@ -39,12 +39,15 @@ TRIGGER = rb"\b(?:map_fn|stack|convert_to_tensor|concat)\b"
 
 MAPS = {"tf.map_fn", "keras.backend.map_fn"}
 JOINS = {"tf.stack", "tf.convert_to_tensor", "tf.concat", "keras.ops.stack"}
+SPELLED = {name.rpartition(".")[2] for name in MAPS | JOINS}
 SPARING = {"parallel_iterations", "swap_memory", "back_prop"}  # said on purpose, for memory
 
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call in module.calls:
+            if not may_be(call.node.func, SPELLED):
+                continue
             name = project.name_of(call.node.func, call.where.scope)
             if name in MAPS:
                 yield from _mapped(call, project)
