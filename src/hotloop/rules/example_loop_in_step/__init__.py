@@ -42,7 +42,7 @@ TRIGGER = rb"\b(?:tf|tensorflow|keras)\b"  # the step itself may stand in anothe
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call in module.calls:
-            if not call.node.args or not isinstance(call.node.func, ast.Name | ast.Attribute):
+            if not _may_take_one(call):
                 continue
             sure = holds_model(call.node.func, call.where.scope, project)
             found = _over_batch(call, project) if sure is not None else None
@@ -53,6 +53,16 @@ def check(project: Project) -> Iterator[Finding]:
                     "training step: all its layers run once per example. Call it once on the whole batch."
                 )
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def _may_take_one(call: Call) -> bool:
+    """Before anything is looked up: `f(x)` in a loop, or `f(x[None])` in a function that a loop may call."""
+    if not call.node.args or not isinstance(call.node.func, ast.Name | ast.Attribute):
+        return False
+    data = call.node.args[0]
+    if call.where.loop is None and not isinstance(data, ast.Subscript | ast.Call):
+        return False
+    return isinstance(data, ast.Subscript | ast.Call | ast.Name | ast.List | ast.BinOp)
 
 
 def _over_batch(call: Call, project: Project) -> InLoop | None:
@@ -102,15 +112,10 @@ def _takes_one(call: Call, data: ast.expr, loop: Loop, chain: tuple[Call, ...], 
 def _handed_one(call: Call, caller: Call, loop: Loop, project: Project) -> bool:
     """`loss_of(x[i], y[i])`, which calls `model(x[None])`."""
     data, scope, home = call.node.args[0], call.where.scope, caller.where.scope
-    wrapped = one_row(data, scope, InLoop(loop, (caller,), "hot", "high"), project)
-    names = names_read(data) if wrapped or isinstance(data, ast.Name) else set()
-    for name in names & set(scope.parameters):
-        argument = argument_for(caller, scope, name)
-        if argument is None or not _is_row(_followed(argument, loop, home), loop, home, project):
-            continue
-        if wrapped or one_row(argument, home, InLoop(loop, (), "hot", "high"), project):
-            return True
-    return False
+    if not one_row(data, scope, InLoop(loop, (caller,), "hot", "high"), project):
+        return False
+    handed = [argument_for(caller, scope, name) for name in names_read(data) & set(scope.parameters)]
+    return any(_is_row(_followed(one, loop, home), loop, home, project) for one in handed if one is not None)
 
 
 def _is_row(exprs: list[ast.expr], loop: Loop, scope: Scope, project: Project) -> bool:
