@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 UTF8 = {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"}
+LARGEST = 500_000  # bytes: LibCST needs a minute for a generated file of twice that
 
 
 class Refused(Exception):  # noqa: N818 - it carries an answer, not an error
@@ -39,6 +40,8 @@ class Rewriter:
         from libcst.metadata import MetadataWrapper, PositionProvider
 
         self.module = module
+        if len(module.data) > LARGEST:
+            raise Refused("the file is too large to be rewritten")
         try:
             self.tree = libcst.parse_module(module.data)
         except (SyntaxError, libcst.ParserSyntaxError) as error:
