@@ -55,12 +55,23 @@ def _ends(module: Module, project: Project) -> tuple[Pipeline, ...]:
 
 def _maker(call: Call, project: Project) -> bool:
     """A source, or a function of the project that may return a data set."""
-    if not (may_be_source(call) or MAKERS.search(last_name(call))):
+    if not (may_be_source(call) or MAKERS.search(last_name(call))) or _hangs_on_callers(call, project):
         return False
     value = project.resolve(call.node.func, call.where.scope)
     if value is None:
         return False
     return is_source(value.name) or (value.kind == "function" and value.scope is not None and bool(value.scope.returns))
+
+
+def _hangs_on_callers(call: Call, project: Project) -> bool:
+    """Whether it is a method of a parameter: who that is takes long to find out, and is seldom a maker of data."""
+    func = call.node.func
+    root = func.value if isinstance(func, ast.Attribute) else func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name) or root.id in ("self", "cls"):
+        return not isinstance(root, ast.Name)
+    return any(b.kind in ("parameter", "target") for b in project.bindings(root.id, call.where.scope))
 
 
 def _inner(pipeline: Pipeline) -> Iterator[ast.Call]:

@@ -15,7 +15,7 @@ for i in range(FILES):
 
 
 def fetch(path):
-    time.sleep(0.01)  # a network share
+    time.sleep(0.03)  # a network share
     return np.load(path.decode())
 
 
