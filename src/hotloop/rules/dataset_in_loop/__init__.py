@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 TRIGGER = (
-    rb"\b(iter|as_numpy_iterator|make_one_shot_iterator|make_initializable_iterator|\w*Dataset|\w*dataset_from_\w+"
-    rb"|make_\w*dataset|tfds|tensorflow_datasets)\b"
+    rb"(?s)\b(iter|as_numpy_iterator|make_one_shot_iterator|make_initializable_iterator|\w*Dataset|\w*dataset_from_\w+"
+    rb"|make_\w*dataset)\b|\btensorflow_datasets\b.*\bload\b"
 )
 
 MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}

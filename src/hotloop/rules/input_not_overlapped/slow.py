@@ -19,7 +19,7 @@ weights = tf.Variable(tf.zeros([8, 1]))
 
 
 def load(path):
-    time.sleep(0.02)  # a network share
+    time.sleep(0.03)  # a network share
     return np.load(path)  # expect: input-not-overlapped
 
 
