@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 TRIGGER = (
     rb"(?s)\b(iter|as_numpy_iterator|make_one_shot_iterator|make_initializable_iterator|\w*Dataset|\w*dataset_from_\w+"
-    rb"|make_\w*dataset)\b|\btensorflow_datasets\b.*\bload\b"
+    rb"|make_\w*dataset)\b|\A(?=.*\btensorflow_datasets\b)(?=.*\bload\b)"
 )
 
 MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 TRIGGER = (
     rb"(?s)\b(inject_prefetch|apply_default_optimizations|enabled|enable_debug_mode|imread|load_img|loadmat|fromfile"
-    rb"|dcmread|loadtxt|genfromtxt|soundfile|wavfile)\b|\b(numpy|librosa|nibabel)\b.*\bload\b|\bPIL\b.*\bopen\b"
+    rb"|dcmread|loadtxt|genfromtxt|soundfile|wavfile)\b"
+    rb"|\A(?=.*\b(numpy|librosa|nibabel)\b)(?=.*\bload\b)|\A(?=.*\bPIL\b)(?=.*\bopen\b)"
 )
 
 # Measured on 2.21: each of them takes the prefetch away, and the time of input and step add up.
