@@ -241,11 +241,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def unknown(spellings: Mapping[str, Spelling], reason: str) -> list[object]:
-    marks = pytest.mark.xfail(strict=True, reason=reason)
-    return [pytest.param(spelling, id=name, marks=marks) for name, spelling in spellings.items()]
-
-
 def known(spellings: Mapping[str, Spelling]) -> list[object]:
     return [pytest.param(spelling, id=name) for name, spelling in spellings.items()]
 
@@ -254,8 +249,8 @@ def known(spellings: Mapping[str, Spelling]) -> list[object]:
     "spelling",
     [
         *known(V1),
-        *unknown(STARS, "names that a star imports are bound to nothing"),
-        *unknown(OR_NONE, "a module's last binding of a name wins, even when it is None"),
+        *known(STARS),
+        *known(OR_NONE),
     ],
 )
 def test_a_session_ops_and_a_graph_per_image_are_named_however_tensorflow_is_imported(

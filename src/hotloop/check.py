@@ -13,7 +13,7 @@ from pathlib import Path
 from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.source import Files, Project, discover, read
-from hotloop.source.files import shards
+from hotloop.source.files import shards, shown
 from hotloop.source.module import collection_off, is_aside
 from hotloop.source.notebooks import in_cell, relocated
 
@@ -36,10 +36,10 @@ def check_files(
 ) -> Report:
     """The findings in these files. `progress` hears how many of how many files are done."""
     asked = all_rules() if rules is None else tuple(rules)
+    if not low and len(files) > 1:  # what is said of tests and benchmarks is of low confidence
+        files = [file for file in files if not is_aside(shown(file.resolve(), root.resolve()))] or files
     found = read(files, root)
     chosen = found.relevant()
-    if not low:  # what is said of tests and benchmarks is of low confidence
-        chosen = [file for file in chosen if not is_aside(found.path(file))]
     work = _Work(found, asked, low)
     results = list(_each(work, shards(found, chosen, SHARD), progress))
     unparsed = dict(found.unread.unparsed)

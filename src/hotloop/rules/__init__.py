@@ -45,12 +45,13 @@ class Rule:
         return cast("Check | None", self._part("check"))
 
     def concerned(self, project: Project) -> list[str]:
-        """The modules that may hold a finding: where the folder's `TRIGGER`, a bytes pattern, is found."""
+        """The modules that may hold a finding: with one of the folder's `TRIGGER` words, if it has any."""
         trigger = self._part("TRIGGER")
         if trigger is None:
             return list(project.modules)
         found = re.compile(trigger).search
-        return [path for path, module in project.modules.items() if found(module.data)]
+        words = project.files.words
+        return [path for path, module in project.modules.items() if found(words[module.file])]
 
     @property
     def diagnose(self) -> Diagnose | None:

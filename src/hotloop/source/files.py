@@ -14,6 +14,7 @@ from hotloop.source.module import Module, parse
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
 IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
 DEFINED = re.compile(rb"\b(?:def|class)[ \t]+(\w+)")
+HOLDS = re.compile(rb"\b(\w+)[ \t]*=[ \t]*(?:\w[\w.]*\(|lambda\b|\w[\w.]*[ \t]*(?:#.*)?$)|\bas[ \t]+(\w+)", re.MULTILINE)
 WORDS = re.compile(rb"[A-Za-z_]\w*")
 MANY = 40  # files: a name that stands in more of them is followed only into those that import where it is defined
 
@@ -70,7 +71,7 @@ class Files:
 
     def prepare(self) -> None:
         """Know the words now, so that processes forked from this one need not find out each for itself."""
-        self.imports, self._standing  # noqa: B018
+        self.imports, self._standing, self._known  # noqa: B018
 
     # -- words -------------------------------------------------------------------------------------------------------
 
@@ -80,18 +81,32 @@ class Files:
         return {file: _imported_words(data) for file, data in self.contents.items()}
 
     @cached_property
+    def words(self) -> dict[Path, bytes]:
+        """The different words of each file, one a line: enough to tell whether a file can be of interest."""
+        return {file: b"\n".join(set(WORDS.findall(data))) for file, data in self.contents.items()}
+
+    @cached_property
+    def _defined(self) -> set[bytes]:
+        return {name for data in self.contents.values() for name in DEFINED.findall(data)}
+
+    @cached_property
+    def _known(self) -> set[bytes]:
+        """Names of functions and classes, and names and attributes that may hold one."""
+        held = {name for data in self.contents.values() for pair in HOLDS.findall(data) for name in pair}
+        return self._defined | held
+
+    @cached_property
     def _standing(self) -> dict[bytes, list[Path]]:
         """Which files a word stands in, of the words that name a function or a class of the project."""
-        names = {name for data in self.contents.values() for name in DEFINED.findall(data)}
         found: dict[bytes, list[Path]] = {}
-        for file, data in self.contents.items():
-            for word in names.intersection(WORDS.findall(data)):
+        for file, words in self.words.items():
+            for word in self._defined.intersection(words.split(b"\n")):
                 found.setdefault(word, []).append(file)
         return found
 
-    def defines(self, name: str) -> bool:
-        """Whether a function or a class of that name is defined anywhere."""
-        return name.encode() in self._standing
+    def knows(self, name: str) -> bool:
+        """Whether a function or a class of that name is defined anywhere, or something that may hold one."""
+        return name.encode() in self._known
 
     def speaking_of(self, name: str, home: Path) -> list[Path]:
         """The files that may use what `home` defines under that name, itself first."""

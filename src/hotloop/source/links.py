@@ -70,10 +70,15 @@ class Links:
         self.linking = True
         try:
             for call in module.calls:
-                if not self._link_call(call) and isinstance(call.node.func, ast.Attribute):
-                    self._unclear.setdefault(call.node.func.attr, {}).setdefault(module, []).append(call)
+                func = call.node.func
+                if isinstance(func, ast.Attribute) and not self._project.files.knows(func.attr):
+                    if any(self._may_be_function(argument) for argument in call.node.args):
+                        self._link_arguments(call, self._project.resolve(func, call.where.scope))
+                elif not self._link_call(call) and isinstance(func, ast.Attribute):
+                    self._unclear.setdefault(func.attr, {}).setdefault(module, []).append(call)
         finally:
             self.linking = False
+            self._project.forget_open()
 
     def _link_call(self, call: Call) -> bool:
         target = self._project.resolve(call.node.func, call.where.scope)
@@ -101,7 +106,7 @@ class Links:
             passed = self._project.resolve(argument, call.where.scope)
             if not passed or passed.kind not in ("function", "traced") or passed.scope is None:
                 continue
-            if name.startswith(TRACES) or WRAPS.search(attribute or name):
+            if (name.startswith(TRACES) and not name.endswith("from_generator")) or WRAPS.search(attribute or name):
                 self._handed.add(passed.scope)  # also `common.function(self._train)`: somebody's own tf.function
             elif attribute == "map" and len(call.node.args) == 1:
                 self._handed.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
@@ -115,5 +120,5 @@ class Links:
             case ast.Lambda():
                 return True
             case ast.Name(id=name) | ast.Attribute(attr=name):
-                return self._project.files.defines(name) or isinstance(argument, ast.Name)
+                return self._project.files.knows(name)
         return False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +71,7 @@ class Project:
         self._links = Links(self)
         self._traces: dict[Scope, bool] = {}
         self._memo: dict[ast.expr, Value | None] = {}
+        self._open: list[ast.expr] = []
         self._dotted: dict[tuple[Path, str], Value | None] = {}
 
     def only(self, paths: Iterable[str]) -> Project:
@@ -97,11 +100,16 @@ class Project:
             return None
         self._memo[expr] = None  # a cycle resolves to nothing
         value = self._resolve(expr, scope, depth + 1)
+        self._memo[expr] = value
         if value is None and self._links.linking:
-            del self._memo[expr]  # its function's callers may tell, once they are known
-        else:
-            self._memo[expr] = value
+            self._open.append(expr)
         return value
+
+    def forget_open(self) -> None:
+        """What was unknown while calls were linked: its function's callers may tell, now that they are known."""
+        for expr in self._open:
+            self._memo.pop(expr, None)
+        self._open.clear()
 
     def _resolve(self, expr: ast.expr, scope: Scope, depth: int) -> Value | None:
         match expr:
@@ -148,14 +156,19 @@ class Project:
     def _resolve_name(self, expr: ast.Name, scope: Scope, depth: int) -> Value | None:
         found = self.bindings(expr.id, scope)
         if not found:
-            return Value("name", expr.id)  # a builtin
-        here = [b for b in found if b.where.scope is scope and getattr(b.node, "lineno", 0) <= expr.lineno]
+            return self._from_stars(expr.id, scope, depth) or Value("name", expr.id)  # a builtin
         # The last one before the use in the same scope; else whichever says something, the last first.
-        for binding in [*reversed(here), *[b for b in reversed(found) if b not in here]]:
+        nearer = (b for b in reversed(found) if _precedes(b, expr, scope))
+        others = (b for b in reversed(found) if not _precedes(b, expr, scope))
+        return self._first_told(itertools.chain(nearer, others), len(found), depth)
+
+    def _first_told(self, bindings: Iterable[Binding], count: int, depth: int) -> Value | None:
+        """What the first binding that says something says; `None` is what a name holds until it holds something."""
+        for binding in bindings:
             if binding.kind in ("target", "augment", "other"):
                 continue
             value = self._resolve_binding(binding, depth)
-            if value and not (value.kind == "constant" and value.constant is None and len(found) > 1):
+            if value and not (value.kind == "constant" and value.constant is None and count > 1):
                 return value
         return None
 
@@ -199,12 +212,11 @@ class Project:
             return Value("module", target.path)
         base, _, name = dotted.rpartition(".")
         home = self._find_module(base or ".", module) if base or dotted.startswith(".") else None
-        if home and name in home.scope.bindings:
-            for binding in reversed(home.scope.bindings[name]):
-                value = self._resolve_binding(binding, depth + 1)
-                if value:
-                    return value
-            return None
+        if home and home is not module:
+            if name in home.scope.bindings:
+                return self._told(home.scope, name, depth + 1)
+            if starred := self._from_stars(name, home.scope, depth + 1):
+                return starred
         return Value("name", canonical(dotted)) if not dotted.startswith(".") else None
 
     def _find_module(self, dotted: str, module: Module) -> Module | None:
@@ -238,21 +250,29 @@ class Project:
         return Value("name", canonical(f"{owner.name}.{attribute}")) if owner.kind == "name" else None
 
     def _resolve_member_of_module(self, module: Module, attribute: str, depth: int) -> Value | None:
-        for binding in reversed(module.scope.bindings.get(attribute, [])):
-            value = self._resolve_binding(binding, depth)
-            if value:
-                return value
+        return self._told(module.scope, attribute, depth) or self._from_stars(attribute, module.scope, depth)
+
+    def _told(self, scope: Scope, name: str, depth: int) -> Value | None:
+        bindings = scope.bindings.get(name, [])
+        return self._first_told(reversed(bindings), len(bindings), depth)
+
+    def _from_stars(self, name: str, scope: Scope, depth: int) -> Value | None:
+        """What `from somewhere import *` brings under that name, of the project's own modules and of TensorFlow."""
+        for binding in scope.module.scope.bindings.get("*", []) if depth < DEPTH else ():
+            base = binding.imported.removesuffix("*").rstrip(".") or "."
+            home = self._find_module(base, scope.module)
+            if home is None and canonical(base).startswith(("tf", "keras")) and not hasattr(builtins, name):
+                return Value("name", canonical(f"{base}.{name}"))
+            if home is not None and home is not scope.module:
+                if found := self._resolve_member_of_module(home, name, depth + 1):
+                    return found
         return None
 
     def member(self, owner: Scope, attribute: str, depth: int = 0) -> Value | None:
         """An attribute of a project class: defined in it, set on `self`, or of its bases (`keras.Model().predict`)."""
-        for binding in [
-            *reversed(owner.bindings.get(attribute, [])),
-            *reversed(owner.attributes.get(attribute, [])),
-        ]:
-            value = self._resolve_binding(binding, depth)
-            if value:
-                return value
+        bindings = [*reversed(owner.bindings.get(attribute, [])), *reversed(owner.attributes.get(attribute, []))]
+        if value := self._first_told(bindings, len(bindings), depth):
+            return value
         if depth < DEPTH:
             for base in self.bases(owner):
                 if base.kind == "class" and base.scope is not None and base.scope is not owner:
@@ -380,6 +400,10 @@ class Project:
                 loop = loop or Loop(call.node, call.where, "map")
                 found.append(Running((*path.loops, loop), (*path.chains, (call, *chain))))
         return found
+
+
+def _precedes(binding: Binding, expr: ast.Name, scope: Scope) -> bool:
+    return binding.where.scope is scope and getattr(binding.node, "lineno", 0) <= expr.lineno
 
 
 def loops_of(where: Context) -> Iterator[Loop]:

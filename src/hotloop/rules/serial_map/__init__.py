@@ -33,7 +33,7 @@ from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work
 
 RULE = Rule(__name__)
-TRIGGER = rb"\.map\b|\bmap_and_batch\b"
+TRIGGER = rb"\bmap\b|\bmap_and_batch\b"
 
 # State whose own work is worth spreading.
 HEAVY = re.compile(

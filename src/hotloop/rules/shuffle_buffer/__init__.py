@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\.shuffle\b|\bshuffle_and_repeat\b"
+TRIGGER = rb"\bshuffle\b|\bshuffle_and_repeat\b"
 MEASURED = "memory"
 
 GB = 1e9
