@@ -196,12 +196,7 @@ def loops(n: int) -> str:
     return "".join(f"for p in paths:\n    y{i} = x\n    x = tf.add(x, y{i})\n" for i in range(n))
 
 
-HANGS = pytest.mark.xfail(
-    run=False, reason="what is unknown while calls are linked is asked for again at each way to it"
-)
-
-
-@pytest.mark.parametrize("make", [functions, numbers, rebindings, callers, pytest.param(tangle, marks=HANGS), loops])
+@pytest.mark.parametrize("make", [functions, numbers, rebindings, callers, tangle, loops])
 def test_a_file_four_times_as_large_does_not_take_sixteen_times_as_long(
     make: Callable[[int], str], project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

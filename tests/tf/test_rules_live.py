@@ -15,7 +15,7 @@ from hotloop.record import record
 from hotloop.results import Output, same_results
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.specimens import expectations, program, specimen, write
-from hotloop.verify import trial
+from hotloop.verify import loop_seconds
 
 RULES = all_rules()
 of_every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -42,7 +42,7 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     def run(rule: Rule, name: str) -> Live:
         folder = tmp_path_factory.mktemp(rule.folder.name)
         write(specimen(rule, name), folder)
-        recording, done = record([program(rule, name)], cwd=folder, seed=0, capture=True, observe=True)
+        recording, done = record([program(rule, name)], cwd=folder, seed=0, capture=True)
         assert done.code == 0, done.stderr.decode(errors="replace")
         return Live(folder, recording, done.stdout)
 
@@ -72,9 +72,10 @@ def test_a_live_recording_of_fast_is_silent(rule: Rule, live: Runs) -> None:
 
 
 @of_every_rule
-def test_fast_is_faster(rule: Rule, tmp_path: Path) -> None:
-    for name in ("slow", "fast"):
-        write(specimen(rule, name), tmp_path)
-    slow, fast = ([program(rule, name)] for name in ("slow", "fast"))
-    outcome = trial(slow, fast, before_cwd=tmp_path, after_cwd=tmp_path, runs=6, minimum=2)
-    assert (outcome.verdict, outcome.same_results) == ("faster", True), outcome
+def test_fast_is_faster_or_smaller(rule: Rule, live: Runs) -> None:
+    """By a margin that one run of each can show; the bench has the ratio and its interval."""
+    slow, fast = (live(rule, name).recording for name in ("slow", "fast"))
+    if rule.measured == "memory":
+        assert slow.meta["peak_rss"] > fast.meta["peak_rss"] + 20e6
+    else:
+        assert (loop_seconds(slow) or slow.seconds) > 1.15 * (loop_seconds(fast) or fast.seconds)

@@ -64,6 +64,11 @@ class Rule:
         return functools.partial(_answer, make) if make else None
 
     @property
+    def measured(self) -> str:
+        """What its fast program has less of: `speed` is of time, `memory` of that."""
+        return str(self._part("MEASURED") or "speed")
+
+    @property
     def folder(self) -> Path:
         return Path(str(sys.modules[self.module_name].__file__)).parent
 

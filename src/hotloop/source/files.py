@@ -14,9 +14,11 @@ from hotloop.source.module import Module, parse
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
 IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
 DEFINED = re.compile(rb"\b(?:def|class)[ \t]+(\w+)")
-HOLDS = re.compile(rb"\b(\w+)[ \t]*=[ \t]*(?:\w[\w.]*\(|lambda\b|\w[\w.]*[ \t]*(?:#.*)?$)|\bas[ \t]+(\w+)", re.MULTILINE)
+HOLDS = re.compile(
+    rb"\b(\w+)[ \t]*=[ \t]*(?:\w[\w.]*\(|lambda\b|\w[\w.]*[ \t]*(?:#.*)?$)|\bas[ \t]+(\w+)", re.MULTILINE
+)
 WORDS = re.compile(rb"[A-Za-z_]\w*")
-MANY = 40  # files: a name that stands in more of them is followed only into those that import where it is defined
+MANY = 20  # files: a name that stands in more of them is followed only into those that import where it is defined
 
 
 @dataclass(frozen=True)

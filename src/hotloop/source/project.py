@@ -17,6 +17,7 @@ from hotloop.source.module import Binding, Call, Context, Loop, Module, Scope
 from hotloop.source.names import canonical
 
 DEPTH = 12  # of following values and calls: deeper chains are left unresolved
+HANDED_ON = 2  # times that a value is followed from parameter to parameter: each leads to more files
 CACHES = {"functools.cache", "functools.lru_cache", "functools.cached_property"}
 TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "compute_loss", "build", "__call__"}
 
@@ -72,7 +73,10 @@ class Project:
         self._traces: dict[Scope, bool] = {}
         self._memo: dict[ast.expr, Value | None] = {}
         self._open: list[ast.expr] = []
+        self._handed_on = 0
         self._dotted: dict[tuple[Path, str], Value | None] = {}
+        self._starred: dict[tuple[Path, str], Value | None] = {}
+        self._found: dict[tuple[Path, str], Module | None] = {}
 
     def only(self, paths: Iterable[str]) -> Project:
         """The same project, of which only these modules are checked."""
@@ -192,11 +196,17 @@ class Project:
         scope = binding.where.scope
         if scope.is_method and scope.parameters[:1] == [binding.name] and scope.parent:
             return Value("object", scope=scope.parent)
-        for call in self.callers(scope)[:8]:
-            argument = argument_for(call, scope, binding.name)
-            value = self.resolve(argument, call.where.scope, depth) if argument is not None else None
-            if value:
-                return value
+        if self._handed_on >= HANDED_ON:
+            return None
+        self._handed_on += 1
+        try:
+            for call in self.callers(scope)[:8]:
+                argument = argument_for(call, scope, binding.name)
+                value = self.resolve(argument, call.where.scope, depth) if argument is not None else None
+                if value:
+                    return value
+        finally:
+            self._handed_on -= 1
         return None
 
     def _resolve_import(self, dotted: str, module: Module, depth: int) -> Value | None:
@@ -221,6 +231,12 @@ class Project:
 
     def _find_module(self, dotted: str, module: Module) -> Module | None:
         """The project's own file behind an import: relative, beside the importer, or from a folder above it."""
+        key = (module.file.parent, dotted)
+        if key not in self._found:
+            self._found[key] = self._look_for_module(dotted, module)
+        return self._found[key]
+
+    def _look_for_module(self, dotted: str, module: Module) -> Module | None:
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [p for p in dotted.lstrip(".").split(".") if p]
         folder = module.file.parent
@@ -258,10 +274,19 @@ class Project:
 
     def _from_stars(self, name: str, scope: Scope, depth: int) -> Value | None:
         """What `from somewhere import *` brings under that name, of the project's own modules and of TensorFlow."""
+        if "*" not in scope.module.scope.bindings or hasattr(builtins, name):
+            return None
+        key = (scope.module.file, name)
+        if key not in self._starred:
+            self._starred[key] = None  # modules may star each other
+            self._starred[key] = self._find_starred(name, scope, depth)
+        return self._starred[key]
+
+    def _find_starred(self, name: str, scope: Scope, depth: int) -> Value | None:
         for binding in scope.module.scope.bindings.get("*", []) if depth < DEPTH else ():
             base = binding.imported.removesuffix("*").rstrip(".") or "."
             home = self._find_module(base, scope.module)
-            if home is None and canonical(base).startswith(("tf", "keras")) and not hasattr(builtins, name):
+            if home is None and canonical(base).startswith(("tf", "keras")):
                 return Value("name", canonical(f"{base}.{name}"))
             if home is not None and home is not scope.module:
                 if found := self._resolve_member_of_module(home, name, depth + 1):

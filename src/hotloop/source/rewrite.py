@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import functools
 import re
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from hotloop.source.module import Module, Scope, place_of
 if TYPE_CHECKING:
     import libcst as cst
 
+
+Point = tuple[int, int]  # line and column
 
 UTF8 = {"utf-8", "utf8", "utf-8-sig", "ascii", "us-ascii"}
 LARGEST = 500_000  # bytes: LibCST needs a minute for a generated file of twice that
@@ -32,28 +35,33 @@ class Refused(Exception):  # noqa: N818 - it carries an answer, not an error
         return Refusal(self.reason, place_of(module, self.node) if self.node is not None else place)
 
 
+@functools.lru_cache(maxsize=4)
+def _read(data: bytes) -> tuple[cst.Module, dict[Point, list[tuple[Point, Any]]]]:
+    """The tree, which nobody changes, and its nodes by where they start: one file may have many findings."""
+    import libcst
+    from libcst.metadata import MetadataWrapper, PositionProvider
+
+    if len(data) > LARGEST:
+        raise Refused("the file is too large to be rewritten")
+    try:
+        tree = libcst.parse_module(data)
+    except (SyntaxError, libcst.ParserSyntaxError) as error:
+        raise Refused("the file is written in a way that cannot be rewritten") from error
+    if tree.bytes != data or tree.encoding.lower().replace("_", "-") not in UTF8:
+        raise Refused("the file is not plain UTF-8, or does not survive being read and written back")
+    by_start: dict[Point, list[tuple[Point, Any]]] = {}
+    for node, span in MetadataWrapper(tree, unsafe_skip_copy=True).resolve(PositionProvider).items():
+        by_start.setdefault((span.start.line, span.start.column), []).append(((span.end.line, span.end.column), node))
+    return tree, by_start
+
+
 class Rewriter:
     """One file being changed. Syntax is found by the place of its `ast` node; changes are made in one go at the end."""
 
     def __init__(self, module: Module) -> None:
-        import libcst
-        from libcst.metadata import MetadataWrapper, PositionProvider
-
         self.module = module
-        if len(module.data) > LARGEST:
-            raise Refused("the file is too large to be rewritten")
-        try:
-            self.tree = libcst.parse_module(module.data)
-        except (SyntaxError, libcst.ParserSyntaxError) as error:
-            raise Refused("the file is written in a way that cannot be rewritten") from error
-        if self.tree.bytes != module.data or self.tree.encoding.lower().replace("_", "-") not in UTF8:
-            raise Refused("the file is not plain UTF-8, or does not survive being read and written back")
-        positions = MetadataWrapper(self.tree, unsafe_skip_copy=True).resolve(PositionProvider)
+        self.tree, self._by_start = _read(module.data)
         self._lines = re.split(r"\r\n|\r|\n", module.data.decode("utf-8-sig", "replace"))
-        self._by_start: dict[tuple[int, int], list[tuple[tuple[int, int], Any]]] = {}
-        for node, span in positions.items():
-            start, end = (span.start.line, span.start.column), (span.end.line, span.end.column)
-            self._by_start.setdefault(start, []).append((end, node))
         self._changes: dict[Any, list[Any]] = {}
 
     # -- finding -------------------------------------------------------------------------------------------------------

@@ -54,8 +54,9 @@ PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|ma
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for scope in module.scopes:
-            if scope.is_function and not scope.yields and project.traced(Context(scope, None)):
-                yield from _captured(scope, project)
+            found = list(_captured(scope, project)) if scope.is_function and not scope.yields else []
+            if found and project.traced(Context(scope, None)):
+                yield from found
         if _is_graph_code(module):
             yield from _baked(module, project)
 
@@ -72,12 +73,14 @@ def _captured(scope: Scope, project: Project) -> Iterator[Finding]:
     seen: set[str] = set()
     for node, user in _used_whole(scope.node):
         spelled = ast.unparse(node)
-        if spelled in seen or not _comes_from_outside(node, scope, project):
+        if spelled in seen or not _comes_from_outside(node, scope):
             continue
         size = size_of(node, scope, project)
         confidence = _confidence(size)
         if size is None or confidence is None or _stays_python(user, scope, project):
             continue
+        if isinstance(node, ast.Name) and project.traced(Context(scope.owner(node.id) or scope, None)):
+            continue  # a tensor, by then
         seen.add(spelled)
         where = Context(scope, None)
         name = "a compiled function" if scope.name == "<lambda>" else f"`{scope.name}`"
@@ -107,11 +110,11 @@ def _stays_python(user: ast.AST, scope: Scope, project: Project) -> bool:
     return isinstance(user, ast.Call) and PYTHON_CALLS.match(project.name_of(user.func, scope)) is not None
 
 
-def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope, project: Project) -> bool:
+def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope) -> bool:
     if isinstance(node, ast.Attribute):
-        return isinstance(node.value, ast.Name) and scope.is_method and node.value.id == scope.parameters[0]
+        return isinstance(node.value, ast.Name) and scope.is_method and node.value.id in scope.parameters[:1]
     home = scope.owner(node.id)
-    return home is not None and home is not scope and not project.traced(Context(home, None))
+    return home is not None and home is not scope
 
 
 def _baked(module: Module, project: Project) -> Iterator[Finding]:

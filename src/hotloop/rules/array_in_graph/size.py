@@ -96,16 +96,14 @@ class _Measure:
                 return self.of(*known, depth + 1) if known else None
             if binding.kind not in ("assign", "other") or binding.value is None:
                 return None
+            share = _share(binding)
+            size = self.of(binding.value, binding.where.scope, depth + 1) if share is not None else None
+            if share is None or (size is None and not _is_own_update(binding)):
+                return None
             if self._is_tensor(binding.value, binding.where.scope):
                 return None
-            share = _share(binding)
-            if share is None:
-                return None
-            size = self.of(binding.value, binding.where.scope, depth + 1)
             if size is not None:
                 sizes.append(size.times(share))
-            elif not _is_own_update(binding):
-                return None
         return sizes[-1] if sizes else None
 
     def _is_tensor(self, expr: ast.expr, scope: Scope) -> bool:
