@@ -1,4 +1,8 @@
-"""What recording costs: programs with and without it, interleaved, timed by their own clocks in their loops."""
+"""What recording costs: the same loop in one process, in parts by turns with the recorder on and off.
+
+Two processes on a shared machine differ by more than what is measured here; neighbouring parts of one process do not.
+Off means: no ticks (the code as it is written), the recorder's thread ended, operations uncounted, probes deaf.
+"""
 
 from __future__ import annotations
 
@@ -7,62 +11,73 @@ import json
 import os
 import platform
 import re
+import runpy
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from hotloop.record import record
+from hotloop.record.stage import Stage, prepare
 from hotloop.series import bootstrap_ratio
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = {"eager_ops": 1.10, "keras_fit": 1.03}  # the most that recording may cost
+WARM = 12  # parts before the first that counts: traces, caches, the recorder's first and densest second
+
+Part = Callable[[], float]
 
 
-def chunks(stderr: bytes) -> list[float]:
-    """Seconds of the loop's equal parts, as the program printed them."""
-    found = re.search(rb"^chunk-seconds: ([0-9. ]+)$", stderr, re.MULTILINE)
-    if found is None:
-        raise SystemExit(f"the program did not print its loop's seconds:\n{stderr.decode()[-2000:]}")
-    return [float(seconds) for seconds in found[1].split()]
+def measure(name: str, pairs: int) -> list[tuple[float, float]]:
+    """Seconds of neighbouring parts, off and on."""
+    program = HERE / "programs" / f"{name}.py"
+    with tempfile.TemporaryDirectory() as scratch:
+        options = {"recording": f"{scratch}/recording.json", "sample": True, "observe": False, "seed": None}
+        stage = prepare(program, [], options)
+        assert stage.code is not None
+        ticked: dict[str, Any] = {"__name__": "__main__", "__file__": str(program)}
+        exec(stage.code, ticked)
+        without: Part = runpy.run_path(str(program))["part"]
+        with_it: Part = ticked["part"]
+        stage.recorder.start()
+        for _ in range(WARM):
+            _on(stage, with_it)
+            _off(stage, without)
+        found = []
+        for number in range(pairs):
+            if number % 2:
+                on, off = _on(stage, with_it), _off(stage, without)
+            else:
+                off, on = _off(stage, without), _on(stage, with_it)
+            found.append((off, on))
+        return found
 
 
-def plain(program: Path) -> list[float]:
-    return chunks(subprocess.run([sys.executable, str(program)], capture_output=True, check=True).stderr)
+def _on(stage: Stage, part: Part) -> float:
+    stage.recorder.log.deaf = False
+    stage.clockwork.start()
+    seconds = part()
+    stage.clockwork.stop()
+    return seconds
 
 
-def recorded(program: Path) -> list[float]:
-    return chunks(record([str(program)], capture=True)[1].stderr)
+def _off(stage: Stage, part: Part) -> float:
+    stage.recorder.log.deaf = True
+    stage.ops.rest()
+    return part()
 
 
-def measure(program: Path, pairs: int) -> dict[str, Any]:
-    """The whole loop, and its undisturbed part: on a shared machine neighbours decide the first."""
-    without: list[list[float]] = []
-    with_it: list[list[float]] = []
-    for number in range(pairs):
-        for side in (0, 1) if number % 2 == 0 else (1, 0):
-            (without, with_it)[side].append((plain, recorded)[side](program))
-        print(f"{program.stem}: {sum(without[-1]):.3f} s plain, {sum(with_it[-1]):.3f} s recorded", flush=True)
-    return {"loop": compared(without, with_it, sum), "undisturbed": compared(without, with_it, lower_quartile)}
-
-
-def lower_quartile(seconds: list[float]) -> float:
-    return sorted(seconds)[len(seconds) // 4]
-
-
-def compared(
-    without: list[list[float]], with_it: list[list[float]], of: Callable[[list[float]], float]
-) -> dict[str, Any]:
-    before, after = [of(run) for run in without], [of(run) for run in with_it]
-    ratio, low, high = bootstrap_ratio(after, before)
-    rounded = [[round(seconds, 6) for seconds in side] for side in (before, after)]
+def compared(found: list[tuple[float, float]], limit: float) -> dict[str, Any]:
+    off, on = zip(*found, strict=True)
+    ratio, low, high = bootstrap_ratio(on, off)
     return {
         "ratio": round(ratio, 4),
         "interval": [round(low, 4), round(high, 4)],
-        "plain": rounded[0],
-        "recorded": rounded[1],
+        "off": [round(seconds, 5) for seconds in off],
+        "on": [round(seconds, 5) for seconds in on],
+        "limit": limit,
     }
 
 
@@ -87,20 +102,23 @@ def _cpu() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--pairs", type=int, default=200)
     parser.add_argument("--output", type=Path, default=HERE / "results" / "overhead.json")
+    parser.add_argument("--only", choices=PROGRAMS, help="measure one program in this process, print its pairs")
     arguments = parser.parse_args()
-    results = {
-        name: {**measure(HERE / "programs" / f"{name}.py", arguments.pairs), "limit": limit}
-        for name, limit in PROGRAMS.items()
-    }
+    if arguments.only:
+        print(json.dumps(measure(arguments.only, arguments.pairs)))
+        return
+    results = {}
+    for name, limit in PROGRAMS.items():
+        command = [sys.executable, __file__, "--only", name, "--pairs", str(arguments.pairs)]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        results[name] = compared(json.loads(done.stdout.splitlines()[-1]), limit)
+        print(f"{name}: {results[name]['ratio']:.3f} {results[name]['interval']} (limit {limit})", flush=True)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(
-        json.dumps({**surroundings(), "pairs": arguments.pairs, "results": results}, indent=2) + "\n"
+        json.dumps({**surroundings(), "pairs": arguments.pairs, "results": results}, indent=1) + "\n"
     )
-    for name, result in results.items():
-        for part in ("loop", "undisturbed"):
-            print(f"{name}, {part}: {result[part]['ratio']:.3f} {result[part]['interval']} (limit {result['limit']})")
 
 
 if __name__ == "__main__":

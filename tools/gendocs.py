@@ -90,9 +90,9 @@ def overhead(costs: dict[str, Any]) -> str:
         "|---|---|---|---|",
     ]
     for name, result in costs["results"].items():
-        low, high = result["loop"]["interval"]
-        rows.append(f"| {name} | {result['loop']['ratio']:.3f} | {low:.3f} to {high:.3f} | {result['limit']} |")
-    return "\n".join(rows) + f"\n\n{costs['pairs']} pairs of runs; {_where(costs)}." if costs["results"] else ""
+        low, high = result["interval"]
+        rows.append(f"| {name} | {result['ratio']:.3f} | {low:.3f} to {high:.3f} | {result['limit']} |")
+    return "\n".join(rows) + f"\n\n{costs['pairs']} pairs of parts; {_where(costs)}." if costs["results"] else ""
 
 
 def _where(results: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from hotloop.record.probes.eager import OpCounter
 
 SAMPLE_EVERY = 0.01
 SAMPLE_MOST = 0.05  # each look costs the program a hand-over of the interpreter lock: a long run needs fewer a second
-SLOWING = 200  # looks after which the interval has doubled
+SLOWING = 50  # looks after which the interval has doubled
 DRAIN_EVERY = 0.1
 MEMORY_EVERY = 0.1
 SNAPSHOT_EVERY = 1.0
