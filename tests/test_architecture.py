@@ -22,7 +22,7 @@ FLOORS = (
     {"model", "series", "settings", "words"},
     {"source", "loops", "results"},
     {"rules"},
-    {"baseline", "check", "diagnose", "record", "report"},
+    {"baseline", "cache", "check", "diagnose", "record", "report"},
     {"verify", "fix", "gate", "guard", "label", "environment"},
     {"cli", "integrations", "__main__", ""},  # "": the package's own __init__
 )

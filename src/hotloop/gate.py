@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from hotloop import baseline, words
+from hotloop.cache import remembered
 from hotloop.check import check_files
 from hotloop.model import Finding, HotloopError, Place, Report
 from hotloop.report.excerpt import Sources
@@ -118,7 +119,8 @@ def _checked(
     if request.stdin is not None:
         return _check_text(request.stdin, _stdin_path(request), rules, request.low)
     files = discover(paths, settings.exclude, settings.folder)
-    report = check_files(Path.cwd(), files, rules, request.low, progress)
+    question = [str(Path.cwd()), str(request.low), *[rule.name for rule in rules]]
+    report = remembered(question, files, lambda: check_files(Path.cwd(), files, rules, request.low, progress))
     if files or not paths:
         return report
     return replace(report, notes=(f"there is no Python file or notebook in {', '.join(map(str, paths))}.",))
