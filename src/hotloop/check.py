@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import traceback
@@ -121,7 +122,9 @@ def _inherit(work: _Work) -> None:
 
 
 def _in_process(shard: Sequence[Path]) -> _Result:
-    return _inherited[0](shard)
+    result = _inherited[0](shard)
+    gc.collect()  # trees refer to themselves; without it, each shard would come on top of those before
+    return result
 
 
 def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[Problem]]:

@@ -111,12 +111,19 @@ class Files:
         return name.encode() in self._known
 
     def speaking_of(self, name: str, home: Path) -> list[Path]:
-        """The files that may use what `home` defines under that name, itself first."""
+        """The files that may use what `home` defines under that name, itself first: its neighbours and importers."""
         found = [file for file in self._standing.get(name.encode(), ()) if file != home]
-        if len(found) > MANY:
-            words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
-            found = [file for file in found if self.imports[file] & words]
+        near = [file for file in found if self._folder(file) == self._folder(home)]
+        if len(near) > MANY:
+            near = []
+        words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
+        found = near + [file for file in found if file not in near and self.imports[file] & words]
         return [home, *found] if len(found) <= MANY else [home]
+
+    def _folder(self, file: Path) -> str:
+        """The outermost folder that a file lies in; of a file at the root, the root."""
+        path = self.path(file)
+        return path.partition("/")[0] if "/" in path else ""
 
     def relevant(self) -> list[Path]:
         """Files that mention TensorFlow, and those that import such a file, however far: their loops count too."""
