@@ -214,3 +214,24 @@ def check_rule(tmp_path: Path) -> str:
     (tmp_path / "q.py").write_text("import tensorflow as tf\nfor p in paths:\n    s = tf.Session()\n    s.run('x')\n")
     (finding,) = check_files(tmp_path, [tmp_path / "q.py"]).findings
     return finding.rule
+
+
+def test_a_large_project_is_checked_in_parts_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        folder = tmp_path / f"part{number}"
+        folder.mkdir()
+        (folder / "model.py").write_text(
+            f"import keras\n\ndef load_{number}():\n    return keras.models.load_model('m')\n"
+        )
+        (folder / "main.py").write_text(
+            f"from model import load_{number}\n\nfor path in paths:\n    load_{number}().predict_on_batch(path)\n"
+        )
+    files = sorted(tmp_path.rglob("*.py"))
+    whole = check_files(tmp_path, files)
+    monkeypatch.setattr("hotloop.source.files.SMALL", 0)
+    heard: list[tuple[int, int]] = []
+    in_parts = check_files(tmp_path, files, progress=lambda done, total: heard.append((done, total)))
+    assert [f.place.path for f in whole.findings] == [f"part{number}/model.py" for number in range(4)]
+    assert in_parts.findings == whole.findings
+    assert heard[-1] == (8, 8)
+    assert len(heard) == 4

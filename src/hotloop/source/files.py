@@ -18,6 +18,7 @@ HOLDS = re.compile(
     rb"\b(\w+)[ \t]*=[ \t]*(?:\w[\w.]*\(|lambda\b|\w[\w.]*[ \t]*(?:#.*)?$)|\bas[ \t]+(\w+)", re.MULTILINE
 )
 WORDS = re.compile(rb"[A-Za-z_]\w*")
+SMALL = 1_000_000  # bytes of source that one process reads as fast as two
 MANY = 20  # files: a name that stands in more of them is followed only into those that import where it is defined
 
 
@@ -113,14 +114,14 @@ class Files:
     def speaking_of(self, name: str, home: Path) -> list[Path]:
         """The files that may use what `home` defines under that name, itself first: its neighbours and importers."""
         found = [file for file in self._standing.get(name.encode(), ()) if file != home]
-        near = [file for file in found if self._folder(file) == self._folder(home)]
+        near = [file for file in found if self.folder(file) == self.folder(home)]
         if len(near) > MANY:
             near = []
         words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
         found = near + [file for file in found if file not in near and self.imports[file] & words]
         return [home, *found] if len(found) <= MANY else [home]
 
-    def _folder(self, file: Path) -> str:
+    def folder(self, file: Path) -> str:
         """The outermost folder that a file lies in; of a file at the root, the root."""
         path = self.path(file)
         return path.partition("/")[0] if "/" in path else ""
@@ -153,16 +154,22 @@ def read(files: Iterable[Path], root: Path) -> Files:
     return found
 
 
-def shards(files: Files, chosen: Iterable[Path], size: int) -> list[list[Path]]:
-    """Neighbours together, `size` bytes at a time."""
+def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[list[Path]]:
+    """What shall be checked together: an outermost folder each, at most `size` bytes, and `least` parts if it pays."""
     parts: list[list[Path]] = []
-    filled = size
+    folder, filled = None, 0
     for file in chosen:
-        if filled >= size:
+        if files.folder(file) != folder or filled >= size:
             parts.append([])
-            filled = 0
+            folder, filled = files.folder(file), 0
         parts[-1].append(file)
         filled += len(files.contents[file])
+    if sum(len(files.contents[file]) for part in parts for file in part) < SMALL:
+        return [[file for part in parts for file in part]] if parts else []
+    while len(parts) < least and len(parts[-1]) > 1:
+        parts.sort(key=len)
+        largest = parts.pop()
+        parts += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
     return parts
 
 
