@@ -156,6 +156,15 @@ def test_two_measured_lines_of_one_ailment_become_one_finding_that_costs_as_much
     (finding,) = diagnosed(found(13, seconds=1.0), found(14, seconds=3.0), static=static).findings
     assert (finding.place.line, finding.basis, finding.fix) == (12, "both", FIX)
     assert finding.cost == Cost(4.0, 0.4)
+    assert finding.message.endswith(f"Together with {PROGRAM}:13, 4.00 s.")
+
+
+def test_a_second_line_of_a_loop_keeps_its_own_cost_where_the_source_names_only_the_first() -> None:
+    findings = diagnosed(found(13, seconds=3.0), found(14, seconds=1.0), static=(found(13, fix=FIX),)).findings
+    assert [(f.place.line, f.basis, f.cost) for f in findings] == [
+        (13, "both", Cost(3.0, 0.3)),
+        (14, "measured", Cost(1.0, 0.1)),
+    ]
 
 
 def test_causes_are_ranked_by_cost_and_none_costs_more_than_the_run() -> None:

@@ -81,6 +81,22 @@ def test_a_named_file_that_is_not_python_fails_and_the_rest_is_still_checked(che
     assert "note old.py is not Python 3" in " ".join(out.split())
 
 
+@pytest.mark.parametrize("name", ["plain.py", "test_plain.py"])
+def test_a_named_file_is_read_whatever_it_is_called_and_speaks_of(check: Any, project: Path, name: str) -> None:
+    (project / name).write_text("print 'x'\n")
+    code, _, err = check(name, "slow.py")
+    assert code == 2
+    assert err.startswith(f"hotloop: {name} is not Python 3")
+
+
+def test_ctrl_c_is_one_line(check: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hotloop.gate.check_files", interrupted)
+    assert check() == (130, "", "hotloop: interrupted.\n")
+
+
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that root cannot read either")
 def test_a_file_that_cannot_be_read_fails_wherever_it_lies(check: Any, project: Path) -> None:
     (project / "locked.py").symlink_to("/proc/self/mem")

@@ -92,6 +92,12 @@ def width(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> in
     return int(request.param)
 
 
+def test_a_loop_of_uneven_steps_says_so_rather_than_a_median_that_does_not_add_up(report: Report) -> None:
+    uneven = replace(report, loops=(LoopSummary(RUN, 0.001, {"python": 10.9}),))
+    text = " ".join(render(uneven, "terminal").split())
+    assert "108 ms per step on average, half of them within 1.00 ms · 10.9 s" in text
+
+
 # -- terminal ------------------------------------------------------------------------------------------------
 
 

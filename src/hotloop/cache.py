@@ -27,20 +27,19 @@ def remembered(question: Sequence[str], files: Sequence[Path], ask: Callable[[],
     """`ask()`, or what it said before. `question` is all that the answer depends on besides the files' content."""
     key = hashlib.sha256("\0".join([*question, *_ourselves()]).encode()).hexdigest()[:32]
     kept = cache_dir() / "check" / f"{key}.json"
-    known = _load(kept)
-    before: dict[str, Stamp] = known.get("files", {})
+    before, said = _load(kept)
     now = time.time_ns()
     try:
         stamps = {str(file): _stamp(file, before.get(str(file))) for file in files}
     except OSError:
         return ask()  # a file that cannot be read has its own sentence
-    if before and {name: stamp[2] for name, stamp in before.items()} == {n: s[2] for n, s in stamps.items()}:
-        if before != stamps or now / 1e9 - kept.stat().st_mtime > KEPT / 2:
-            _save(kept, {**known, "files": _trusted(stamps, now)})
-        return from_plain(Report, known["report"])
+    if said is not None and {name: stamp[2] for name, stamp in before.items()} == {n: s[2] for n, s in stamps.items()}:
+        if before != stamps:
+            _save(kept, stamps, said, now)
+        return said
     report = ask()
     if not report.problems:
-        _save(kept, {"files": _trusted(stamps, now), "report": to_plain(report)})
+        _save(kept, stamps, report, now)
     return report
 
 
@@ -49,11 +48,6 @@ def _stamp(file: Path, before: Stamp | None) -> Stamp:
     if before and before[0] == status.st_size and before[1] == status.st_mtime_ns:
         return before
     return [status.st_size, status.st_mtime_ns, hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()]
-
-
-def _trusted(stamps: dict[str, Stamp], now: int) -> dict[str, Stamp]:
-    """Without the times that do not prove anything yet."""
-    return {name: [size, at if at < now - RECENT else 0, digest] for name, (size, at, digest) in stamps.items()}
 
 
 def _ourselves() -> list[str]:
@@ -67,22 +61,25 @@ def _ourselves() -> list[str]:
     return found
 
 
-def _load(path: Path) -> dict[str, Any]:
-    """Anything unreadable is as good as nothing."""
+def _load(path: Path) -> tuple[dict[str, Stamp], Report | None]:
+    """Anything unreadable is as good as nothing. What is asked for is kept on."""
     try:
         plain = json.loads(path.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return plain if isinstance(plain, dict) and isinstance(plain.get("files"), dict) and "report" in plain else {}
+        os.utime(path)
+        return dict(plain["files"]), from_plain(Report, plain["report"])
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}, None
 
 
-def _save(path: Path, plain: dict[str, Any]) -> None:
+def _save(path: Path, stamps: dict[str, Stamp], report: Report, now: int) -> None:
     """At once or not at all: another hotloop may be reading or writing the same."""
+    # A time that was young when the file was read proves nothing: the digest has to.
+    files = {name: [size, at if at < now - RECENT else 0, digest] for name, (size, at, digest) in stamps.items()}
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(plain, file, separators=(",", ":"))
+            json.dump({"files": files, "report": to_plain(report)}, file, separators=(",", ":"))
         os.replace(name, path)
         for other in path.parent.iterdir():
             if other.stat().st_mtime < time.time() - KEPT:

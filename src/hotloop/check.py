@@ -5,15 +5,16 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import os
+import signal
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
-from hotloop.source import Files, Project, discover, read
+from hotloop.source import Files, Project, read
 from hotloop.source.files import shards, shown
 from hotloop.source.module import collection_off, is_aside
 from hotloop.source.notebooks import in_cell, relocated
@@ -23,24 +24,24 @@ SHARD = 8_000_000  # bytes of source that are held at a time, with what they lea
 Progress = Callable[[int, int], None]
 
 
-def check_paths(paths: Sequence[Path], rules: Iterable[Rule] | None = None, low: bool = False) -> Report:
-    """What `hotloop check` reports; low-confidence findings only when asked."""
-    return check_files(Path.cwd(), discover(paths), rules, low)
-
-
 def check_files(
     root: Path,
     files: Sequence[Path],
     rules: Iterable[Rule] | None = None,
     low: bool = False,
     progress: Progress | None = None,
+    named: Collection[Path] = (),
 ) -> Report:
-    """The findings in these files. `progress` hears how many of how many files are done."""
+    """The findings in these files; those of low confidence only when asked for.
+
+    `named` are read whatever they are called and speak of: somebody asked for them. `progress` hears how many of how
+    many files are done.
+    """
     asked = all_rules() if rules is None else tuple(rules)
-    if not low and len(files) > 1:  # what is said of tests and benchmarks is of low confidence
-        files = [file for file in files if not is_aside(shown(file.resolve(), root.resolve()))] or files
+    if not low:  # what is said of tests and benchmarks is of low confidence
+        files = [f for f in files if f.resolve() in named or not is_aside(shown(f.resolve(), root.resolve()))]
     found = read(files, root)
-    chosen = found.relevant()
+    chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
     results = list(_each(work, shards(found, chosen, SHARD, os.cpu_count() or 1), progress))
     unparsed = dict(found.unread.unparsed)
@@ -118,6 +119,7 @@ _inherited: list[_Work] = []
 
 
 def _inherit(work: _Work) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes: one answers
     _inherited.append(work)
 
 

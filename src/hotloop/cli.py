@@ -27,6 +27,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HotloopError as error:
         _complain(str(error))
         return error.exit_code
+    except KeyboardInterrupt:
+        _complain("interrupted.")
+        return 130
     except BrokenPipeError:  # the reader of our output went away (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -173,12 +173,16 @@ def _priced(finding: Finding, seconds: float) -> Finding:
 
 
 def merge(measured: Sequence[Finding], static: Sequence[Finding]) -> list[Finding]:
-    """Measured findings, each joined with the static finding of the same ailment: by line, else by loop."""
+    """Measured findings, each joined with the static finding of the same ailment: by line, else by loop.
+
+    By loop only where the source's line has no measure of its own: of two calls in a loop, each keeps its cost.
+    """
     merged: list[Finding] = []
     partners: dict[int, Finding] = {}
+    by_line = {_partner(finding, static) for finding in measured if _on_line(finding, static)}
     for finding in sorted(measured, key=_rank):
         index = _partner(finding, static)
-        if index is None:
+        if index is None or (index in by_line and not _on_line(finding, static)):
             merged.append(finding)
         elif index in partners:
             partners[index] = _together(partners[index], finding)
@@ -192,12 +196,18 @@ def _together(main: Finding, other: Finding) -> Finding:
     if main.cost is None or other.cost is None:
         return main
     cost = Cost(main.cost.seconds + other.cost.seconds, main.cost.share + other.cost.share, main.cost.bytes_per_step)
-    return replace(main, cost=cost)
+    message = f"{main.message} Together with {other.place}, {words.duration(cost.seconds)}."
+    return replace(main, cost=cost, message=message)
+
+
+def _on_line(finding: Finding, static: Sequence[Finding]) -> list[int]:
+    """The static findings of the same ailment on the same line."""
+    return [i for i, s in enumerate(static) if s.rule == finding.rule and _overlap(finding.place, s.place)]
 
 
 def _partner(finding: Finding, static: Sequence[Finding]) -> int | None:
     same_rule = [i for i, other in enumerate(static) if other.rule == finding.rule]
-    by_line = [i for i in same_rule if _overlap(finding.place, static[i].place)]
+    by_line = _on_line(finding, static)
     by_loop = [i for i in same_rule if _same_loop(finding.loop, static[i].loop)]
     # Of several on a line, the one in the same loop; of several in a loop, the nearest.
     both = [i for i in by_line if i in by_loop]

@@ -119,8 +119,9 @@ def _checked(
     if request.stdin is not None:
         return _check_text(request.stdin, _stdin_path(request), rules, request.low)
     files = discover(paths, settings.exclude, settings.folder)
-    question = [str(Path.cwd()), str(request.low), *[rule.name for rule in rules]]
-    report = remembered(question, files, lambda: check_files(Path.cwd(), files, rules, request.low, progress))
+    named = _named(request)
+    question = [str(Path.cwd()), str(request.low), *[rule.name for rule in rules], *sorted(map(str, named))]
+    report = remembered(question, files, lambda: check_files(Path.cwd(), files, rules, request.low, progress, named))
     if files or not paths:
         return report
     return replace(report, notes=(f"there is no Python file or notebook in {', '.join(map(str, paths))}.",))
@@ -146,7 +147,7 @@ def _check_text(data: bytes, path: str, rules: Sequence[Rule], low: bool) -> Rep
         file = Path(folder, below)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-        report = check_files(Path(folder), [file], rules, low)
+        report = check_files(Path(folder), [file], rules, low, named=[file.resolve()])
     said = str(below)
     findings = tuple(_renamed(finding, said, path) for finding in report.findings)
     unparsed = {p.replace(said, path, 1): note.replace(said, path, 1) for p, note in report.meta["unparsed"].items()}

@@ -10,6 +10,7 @@ from hotloop import words
 from hotloop.model import Finding, Fix, LoopSummary, Place, Problem, Refusal, Report, Trial
 
 LONG = 40  # characters of a place beside code
+UNEVEN = 2  # mean over median of a loop's steps: beyond, the median alone misleads
 PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
 MEANING = {
     "setup": "preparing sessions, graphs and models",
@@ -52,7 +53,11 @@ def facts(summary: LoopSummary, report: Report) -> str:
     run, total = summary.run, float(report.meta.get("seconds") or 0.0)
     steps = words.plural(run.steps, "step") + (f" in {words.count(run.runs)} runs" if run.runs > 1 else "")
     share = f" ({words.percent(run.seconds / total)} of the run)" if total else ""
-    return f"{steps} · {words.duration(summary.step_median)} per step · {words.duration(run.seconds)}{share}"
+    mean, median = run.seconds / max(1, run.steps), summary.step_median
+    each = f"{words.duration(median)} per step"
+    if run.steps > 1 and mean > UNEVEN * median:  # then steps x median is nowhere near the whole
+        each = f"{words.duration(mean)} per step on average, half of them within {words.duration(median)}"
+    return f"{steps} · {each} · {words.duration(run.seconds)}{share}"
 
 
 def cost(finding: Finding, report: Report) -> str:
@@ -194,6 +199,8 @@ def _summary_of_run(report: Report) -> str:
         return f"{words.plural(len(report.findings), 'cause')} found{most}.{more}"
     if report.symptoms:
         return f"No cause that hotloop knows explains this.{more}"
+    if not report.loops:
+        return f"There was no loop to measure.{more}"
     return f"Nothing here is worth mending.{more}"
 
 
