@@ -71,6 +71,21 @@ def sampled(recording: Recording, places: Iterable[Place], phase: str) -> float:
     )  # fmt: skip
 
 
+def compiled_call(recording: Recording, kind: str) -> float:
+    """Seconds of compiled calls in one Keras call of a kind, over all of them: a compiled function is counted where it
+    ran first, whichever line calls it later. Its first run is its trace's."""
+    calls = list(recording.of_kind(kind))
+    stacks = {event.stack for event in calls}
+    seconds = sum(event.seconds for event in recording.of_kind("call") if event.stack in stacks)
+    return seconds / max(1, sum(event.count for event in calls))
+
+
+def traced_once(recording: Recording, at: Recurring) -> float:
+    """Seconds of the first traces at a site, which it needs whatever is mended."""
+    here = {event.stack for event in at.events}
+    return sum(event.seconds for event in recording.of_kind("trace.first") if event.stack in here)
+
+
 def growth_seconds(cold: Iterable[Event]) -> float:
     """Of the first runs of many sessions, what they took more than the first few: the graph had grown by then."""
     total = 0.0

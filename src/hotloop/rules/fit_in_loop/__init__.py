@@ -24,8 +24,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
@@ -119,3 +120,20 @@ def _is_batch(
                 if _is_batch(binding.value, scope, found, chain, project, depth + 1):
                     return True
     return False
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for kind, single in SINGLE.items():
+        compute = measured.compiled_call(recording, kind)
+        for at in measured.recurring(recording, recording.of_kind(kind)):
+            batches, rows = at.total("batches") / at.count, at.total("rows") / at.count
+            if not 0 < batches <= MANY_EPOCHS or at.total("eager"):
+                continue
+            each = at.seconds / at.count
+            on = f" on {words.plural(round(rows), 'row')} a call" if rows else ""
+            yield measured.finding(
+                RULE, recording, at, at.seconds - measured.traced_once(recording, at) - compute * at.count,
+                f"`{kind}` was called {at.often}{on} {{cost}}: {words.duration(each)} each, of which the model itself "
+                f"needs {words.duration(compute)}. Call `{single}`, or collect the examples and call `{kind}` once.",
+                evidence=[Evidence("calls", at.count), Evidence("rows per call", rows), Evidence("each", each, "s")],
+            )  # fmt: skip

@@ -69,14 +69,12 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLo
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    compute = _compute(recording)
+    compute = measured.compiled_call(recording, "predict")
     for at in measured.recurring(recording, recording.of_kind("predict")):
         rows = at.total("rows") / at.count
         if not 0 < rows <= FEW_ROWS:
             continue
-        here = {event.stack for event in at.events}
-        once = sum(e.seconds for e in recording.of_kind("trace.first") if e.stack in here)
-        seconds = max(0.0, at.seconds - once - compute * at.count)
+        seconds = max(0.0, at.seconds - measured.traced_once(recording, at) - compute * at.count)
         each = at.seconds / at.count
         needs = f", of which the model itself needs {words.duration(compute)}" if compute else ""
         yield measured.finding(
@@ -86,15 +84,6 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             "Predict all at once, or call `predict_on_batch`.",
             evidence=[Evidence("calls", at.count), Evidence("rows per call", rows), Evidence("each", each, "s")],
         )  # fmt: skip
-
-
-def _compute(recording: Recording) -> float:
-    """Seconds of compiled calls in one `predict`, over all of them: a compiled function is counted where it ran first,
-    whichever line calls it later."""
-    predicts = list(recording.of_kind("predict"))
-    stacks = {event.stack for event in predicts}
-    seconds = sum(event.seconds for event in recording.of_kind("call") if event.stack in stacks)
-    return seconds / max(1, sum(event.count for event in predicts))
 
 
 def fix(finding: Finding, project: Project) -> Fix:
