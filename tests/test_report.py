@@ -1,4 +1,4 @@
-"""A report reads well at a terminal, travels as JSON, and as a page runs nothing that it was not meant to."""
+"""A report reads well at a terminal, and travels to other tools whole."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 import math
 import re
 from dataclasses import fields, replace
-from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
-from recordings import loop
+from recordings import loop, recording
 
 from hotloop.cli import main
 from hotloop.model import (
@@ -328,103 +328,75 @@ def test_every_field_of_the_report_is_documented() -> None:
     assert f"version {Report('run').version}" in page
 
 
-# -- html ----------------------------------------------------------------------------------------------------
+# -- what measured findings look like to other tools -----------------------------------------------------------
 
-TAGS = (
-    "html head meta title style body main header h1 h2 h3 p section article div span code b i ul li pre mark "
-    "dl dt dd table tr th td footer script"
+
+def test_sarif_of_a_run_carries_the_cost_and_the_symptoms(report: Report) -> None:
+    endless = replace(SYMPTOMS[0], kind="leaking", interval=(0.0, math.inf))
+    run = json.loads(render(replace(report, symptoms=(*SYMPTOMS, endless)), "sarif"), parse_constant=pytest.fail)[
+        "runs"
+    ][0]
+    finding, degrading, leaking = run["results"]
+    assert finding["properties"]["cost"] == {"seconds": 8.0, "share": 0.667, "bytes_per_step": 116_000.0}
+    assert finding["properties"]["evidence"][0] == {"name": "traces", "value": 100, "unit": ""}
+    assert (degrading["ruleId"], degrading["properties"]["size"]) == ("degrading", 0.2)
+    assert degrading["locations"][0]["physicalLocation"]["region"]["startLine"] == 5
+    assert leaking["properties"]["interval"] == [0.0, None]
+    assert {"degrading", "leaking"} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}
+
+
+def test_annotations_and_failed_tests_of_a_run_name_the_symptoms_too(report: Report) -> None:
+    lines = render(report, "github").splitlines()
+    assert lines[0].startswith("::error title=hotloop%3A made-up,file=train.py,line=6")
+    assert lines[1].startswith("::warning title=hotloop%3A degrading,file=train.py,line=5,endLine=5,col=1::step time")
+    suite = ElementTree.fromstring(render(report, "junit"))[0]
+    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("hotloop run", "2", "2")
+    assert "8.00 s of 12.0 s (67%)" in (suite[0][0].text or "")
+    assert (suite[1].get("name"), suite[1][0].get("type")) == ("degrading at line 5", "symptom")
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "said"),
+    [
+        ([], 0, ""),
+        (["any"], 1, "fails, as --fail-on any asks"),
+        (["degrading"], 1, "degrading at train.py:5."),
+        (["leaking"], 0, ""),
+        (["leaking", "degrading"], 1, "--fail-on degrading"),
+        (["function-in-loop"], 0, ""),
+    ],
 )
-ATTRIBUTES = "lang charset http-equiv content name class style id type colspan"
+def test_fail_on_decides_the_exit_code_of_a_report(
+    asked: list[str], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slowing = recording([loop(5, 7, [0.01 * n for n in range(1, 60)])], seconds=18.0)
+    slowing.save(tmp_path / "kept.json.gz")
+    options = [option for name in asked for option in ("--fail-on", name)]
+    assert main(["report", str(tmp_path / "kept.json.gz"), *options]) == code
+    shown = capsys.readouterr()
+    assert said in shown.err if said else not shown.err
+    assert "step time grows" in shown.out
 
 
-class Page(HTMLParser):
-    """What a browser would see: every tag and attribute, the text, and the scripts."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.attributes: set[str] = set()
-        self.scripts: list[str] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data: str) -> None:
-        if self.tags and self.tags[-1] == "script":
-            self.scripts.append(data)
-        else:
-            self.text += data
-
-
-def test_the_page_shows_loops_causes_and_memory_and_loads_nothing(report: Report) -> None:
-    page = Page(render(replace(report, trials=(TRIAL,), diff="--- a\n+++ b\n-x\n+y\n"), "html"))
-    for part in (
-        "train.py:6",
-        "made-up",
-        "8.00 s of 12.0 s (67%)",
-        "trace 73%",
-        "step time grows",
-        "tf.function(model)",
-    ):
-        assert part in page.text
-    assert set(page.tags) <= set(TAGS.split())
-    assert page.attributes <= set(ATTRIBUTES.split())
-    charts = json.loads(page.scripts[0])
-    assert [chart["id"] for chart in charts] == ["steps-0", "memory"]
-    assert charts[0]["traces"][0]["y"][1] == pytest.approx(100.0)
-    assert charts[1]["traces"][0]["y"][2] is None
-
-
-def test_hostile_text_is_inert_on_the_page(tmp_path: Path) -> None:
-    hostile = "</script><img src=x onerror=alert(1)><!-- \u2028 ' \" `<b onclick=x>` &lt;"
-    (tmp_path / "x.py").write_text(f"{hostile}\n")
-    place = Place(hostile, 1)
-    finding = replace(
-        FINDING,
-        place=Place("x.py", 1),
-        message=hostile,
-        rule=hostile,
-        loop=place,
-        chain=(place,),
-        evidence=(Evidence(hostile, 1, hostile),),
-        fix=Refusal(hostile, place),
+def test_fail_on_something_unknown_is_refused_before_the_program_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "program.py").write_text("raise SystemExit(7)\n")
+    assert main(["run", "--fail-on", "slowness", str(tmp_path / "program.py")]) == 2
+    assert capsys.readouterr().err == (
+        "hotloop: --fail-on takes any, degrading, leaking or a rule's name: there is no `slowness`.\n"
     )
-    run = replace(RUN, place=place, kind=hostile)
-    report = Report(
-        "run",
-        (finding, replace(finding, place=place, fix=Fix(hostile, (), "advice"))),
-        (replace(SYMPTOMS[0], loop=place, message=hostile),),
-        (LoopSummary(run, 0.1, {hostile: 1.0}),),
-        (replace(TRIAL, before=hostile, after=hostile, notes=(hostile,)),),
-        (Refusal(hostile, place),),
-        (Problem(hostile, hostile, hostile),),
-        (hostile,),
-        hostile,
-        replace(MEMORY, name=hostile, unit=hostile),
-        {
-            "root": str(tmp_path),
-            "argv": [hostile],
-            "versions": {"tensorflow": hostile},
-            "machine": {hostile: hostile},
-        },
-    )
-    page = Page(render(report, "html"))
-    assert set(page.tags) <= set(TAGS.split())
-    assert page.attributes <= set(ATTRIBUTES.split())
-    assert page.tags.count("script") == 3
-    assert page.text.count("<img src=x onerror=alert(1)>") >= 10
-    assert "onerror" not in page.scripts[0]
 
 
-def test_a_warm_up_step_does_not_hide_the_others_in_the_chart() -> None:
-    run = loop(5, 7, [50.0] + [0.1] * 100)
-    page = Page(render(Report("run", loops=(LoopSummary(run, 0.1, {}),)), "html"))
-    (chart,) = json.loads(page.scripts[0])
-    assert chart["y"]["range"][1] < 200
-    assert "1 warm-up step above the chart" in page.text
+@pytest.mark.parametrize("format", ["terminal", "json", "sarif", "github", "junit"])
+def test_a_report_of_a_recording_is_written_in_every_format(
+    format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording([loop(5, 7, [0.01 * n for n in range(1, 60)])], seconds=18.0).save(tmp_path / "kept.json.gz")
+    target = tmp_path / "report"
+    assert main(["report", str(tmp_path / "kept.json.gz"), "--format", format, "--output", str(target)]) == 0
+    assert "step time grows" in target.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == ""
 
 
 # -- the rule book -------------------------------------------------------------------------------------------

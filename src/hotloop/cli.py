@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hotloop.model import Report
 
 FORMATS = ("terminal", "json")
-CHECK_FORMATS = (*FORMATS, "sarif", "github", "junit")
+FINDING_FORMATS = (*FORMATS, "sarif", "github", "junit")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,13 +51,14 @@ def build_parser() -> argparse.ArgumentParser:
     check.add_argument("--baseline", metavar="FILE", help="report only what is not in this file")
     check.add_argument("--write-baseline", action="store_true", help="write what is found into the baseline")
     check.add_argument("--stdin-filename", metavar="FILE", help="what the text from standard input is called")
-    _add_output(check, CHECK_FORMATS)
+    _add_output(check, FINDING_FORMATS)
     check.set_defaults(handler=_check)
 
     run = verbs.add_parser("run", help="run a program, measure every loop, say why it is slow")
     run.add_argument("--html", metavar="FILE", help="also write one offline page with charts")
     run.add_argument("--recording", metavar="FILE", help="also keep the recording here")
-    _add_output(run)
+    _add_output(run, FINDING_FORMATS)
+    _add_fail_on(run)
     run.add_argument("program", help="the program, as you would give it to python")
     run.add_argument("args", nargs=argparse.REMAINDER, help="the program's own arguments")
     run.set_defaults(handler=_run)
@@ -65,7 +66,8 @@ def build_parser() -> argparse.ArgumentParser:
     report = verbs.add_parser("report", help="render the last recording again; nothing runs")
     report.add_argument("recording", nargs="?", metavar="RECORDING")
     report.add_argument("--html", metavar="FILE", help="also write one offline page with charts")
-    _add_output(report)
+    _add_output(report, FINDING_FORMATS)
+    _add_fail_on(report)
     report.set_defaults(handler=_report)
 
     fix = verbs.add_parser("fix", help="rewrite the source, prove it faster with the same results, then write it")
@@ -95,6 +97,11 @@ def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMAT
     parser.add_argument("--output", metavar="FILE", help="write the report here instead of printing it")
 
 
+def _add_fail_on(parser: argparse.ArgumentParser) -> None:
+    told = "exit with 1 if any finding or symptom, this symptom (degrading, leaking) or this rule's finding is there"
+    parser.add_argument("--fail-on", action="append", default=[], metavar="WHAT", help=told)
+
+
 def _check(arguments: argparse.Namespace) -> int:
     from hotloop.gate import STDIN, Request, answer
     from hotloop.report.progress import progress
@@ -122,22 +129,36 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     from hotloop.diagnose import run_and_diagnose
+    from hotloop.report.failing import conditions
 
+    wanted = conditions(arguments.fail_on)
     report, code = run_and_diagnose([arguments.program, *arguments.args], keep=_path(arguments.recording))
     _show(report, arguments, stream=sys.stderr)
-    return code
+    return _failed(report, wanted) or code
 
 
 def _report(arguments: argparse.Namespace) -> int:
     from hotloop.diagnose import diagnose_recording
     from hotloop.model import Recording
+    from hotloop.report.failing import conditions
     from hotloop.settings import last_recording
 
+    wanted = conditions(arguments.fail_on)
     path = _path(arguments.recording) or last_recording(Path.cwd())
     if not path.exists():
         raise HotloopError(f"there is no recording at {path}. `hotloop run program.py` makes one.")
-    _show(diagnose_recording(Recording.load(path)), arguments)
-    return 0
+    report = diagnose_recording(Recording.load(path))
+    _show(report, arguments)
+    return _failed(report, wanted)
+
+
+def _failed(report: Report, wanted: Sequence[str]) -> int:
+    from hotloop.report.failing import reasons
+
+    failures = reasons(report, wanted)
+    for sentence in failures:
+        _complain(sentence)
+    return int(bool(failures))
 
 
 def _fix(arguments: argparse.Namespace) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotloop.model import Finding, Report
+from hotloop.model import Finding, Place, Report, Symptom
 from hotloop.report import phrases
 
 LEVELS = {"high": "error", "medium": "warning", "low": "notice"}
@@ -10,15 +10,25 @@ LEVELS = {"high": "error", "medium": "warning", "low": "notice"}
 
 def render(report: Report) -> str:
     lines = [_annotation(finding) for finding in report.findings]
+    lines += [_symptom(symptom) for symptom in report.symptoms]
     lines += [_command("warning", {"title": "hotloop"}, note) for note in report.notes]
     lines += [_command("warning", {"title": "hotloop"}, f"defect {said}") for said, _ in phrases.defects(report)]
     return "".join(line + "\n" for line in lines)
 
 
 def _annotation(finding: Finding) -> str:
-    place = finding.place
-    where: dict[str, object] = {"title": f"hotloop: {finding.rule}", "file": place.path}
-    message = finding.message
+    around = phrases.where(finding) if finding.chain else ""
+    message = f"{finding.message} ({around})" if around else finding.message
+    return _at(finding.place, LEVELS[finding.confidence], finding.rule, message)
+
+
+def _symptom(symptom: Symptom) -> str:
+    first_line = Place(symptom.loop.path, symptom.loop.line, symptom.loop.col, cell=symptom.loop.cell)
+    return _at(first_line, "warning", symptom.kind, symptom.message)
+
+
+def _at(place: Place, level: str, title: str, message: str) -> str:
+    where: dict[str, object] = {"title": f"hotloop: {title}", "file": place.path}
     if place.cell is None:
         end = max(place.line, place.end_line)
         where |= {"line": place.line, "endLine": end, "col": place.col + 1}
@@ -27,8 +37,7 @@ def _annotation(finding: Finding) -> str:
     else:  # lines of a cell are not lines of the file
         where["line"] = 1
         message = f"cell {place.cell}, line {place.line}: {message}"
-    around = phrases.where(finding) if finding.chain else ""
-    return _command(LEVELS[finding.confidence], where, f"{message} ({around})" if around else message)
+    return _command(level, where, message)
 
 
 def _command(name: str, properties: dict[str, object], message: str) -> str:

@@ -1,22 +1,24 @@
-"""The Report as JUnit XML, which most CI servers show as failed tests: one for each finding."""
+"""The Report as JUnit XML, which most CI servers show as failed tests: one for each finding and symptom."""
 
 from __future__ import annotations
 
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from hotloop.model import Finding, Report
+from hotloop.model import Finding, Place, Report
 from hotloop.report import phrases
 
 
 def render(report: Report) -> str:
     defects = phrases.defects(report)
     errors = len(defects)
-    count = len(report.findings)
+    count = len(report.findings) + len(report.symptoms)
     total = {"tests": str(count + errors or 1), "failures": str(count), "errors": str(errors)}
     root = Element("testsuites", {"name": "hotloop", **total})
-    suite = SubElement(root, "testsuite", {"name": "hotloop check", **total})
+    suite = SubElement(root, "testsuite", {"name": f"hotloop {_text(report.command)}", **total})
     for finding in report.findings:
-        _failure(suite, finding)
+        _failure(suite, finding, report)
+    for symptom in report.symptoms:
+        _case(suite, symptom.loop, symptom.kind, "symptom", [symptom.message])
     for said, trace in defects:
         case = SubElement(suite, "testcase", {"classname": "hotloop", "name": "defect"})
         error = SubElement(case, "error", {"message": _text(f"defect {said}"), "type": "defect"})
@@ -29,15 +31,19 @@ def render(report: Report) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _failure(suite: Element, finding: Finding) -> None:
-    place = finding.place
-    name = f"{finding.rule} at {'' if place.cell is None else f'cell {place.cell}, '}line {place.line}"
+def _failure(suite: Element, finding: Finding, report: Report) -> None:
+    label, remedy = phrases.remedy(finding)
+    cost = phrases.cost(finding, report)
+    said = (finding.message, cost, phrases.where(finding), f"{label}: {remedy}" if remedy else "")
+    _case(suite, finding.place, finding.rule, finding.confidence, [text for text in said if text])
+
+
+def _case(suite: Element, place: Place, name: str, kind: str, said: list[str]) -> None:
+    name = f"{name} at {'' if place.cell is None else f'cell {place.cell}, '}line {place.line}"
     about = {"classname": _text(place.path), "name": _text(name), "file": _text(place.path), "line": str(place.line)}
     case = SubElement(suite, "testcase", about)
-    failure = SubElement(case, "failure", {"message": _text(finding.message), "type": finding.confidence})
-    label, remedy = phrases.remedy(finding)
-    details = (str(place), finding.message, phrases.where(finding), f"{label}: {remedy}" if remedy else "")
-    failure.text = "\n".join(_text(detail) for detail in details if detail)
+    failure = SubElement(case, "failure", {"message": _text(said[0]), "type": kind})
+    failure.text = "\n".join(_text(text) for text in (str(place), *said))
 
 
 def _text(text: str) -> str:

@@ -10,13 +10,18 @@ from typing import Any
 from urllib.parse import quote
 
 from hotloop import __version__
-from hotloop.model import Edit, Finding, Fix, Place, Report
+from hotloop.model import Edit, Finding, Fix, Place, Report, Symptom, to_plain
 from hotloop.report import phrases
 from hotloop.report.excerpt import Sources
+from hotloop.report.json import finite
 from hotloop.rules import Rule, all_rules
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"high": "error", "medium": "warning", "low": "note"}
+SYMPTOMS = {
+    "degrading": "Each step of the loop takes longer than the one before.",
+    "leaking": "Memory grows with the steps of the loop.",
+}
 FINGERPRINT = "hotloopLine/v1"
 
 
@@ -27,12 +32,17 @@ def render(report: Report, texts: Mapping[str, bytes] | None = None) -> str:
     seen: dict[str, int] = {}
     notices = [_notification(note, "warning") for note in report.notes]
     notices += [_notification(f"defect {said}", "error") for said, _ in phrases.defects(report)]
-    driver = {"name": "hotloop", "semanticVersion": __version__, "rules": [_rule(rule) for rule in rules]}
+    described = [_rule(rule) for rule in rules]
+    described += [_kind(kind) for kind in sorted({symptom.kind for symptom in report.symptoms})]
+    driver = {"name": "hotloop", "semanticVersion": __version__, "rules": described}
     run = {
         "tool": {"driver": driver},
         "invocations": [{"executionSuccessful": not report.problems, "toolExecutionNotifications": notices}],
         "columnKind": "unicodeCodePoints",
-        "results": [_result(finding, index, sources, seen) for finding in report.findings],
+        "results": [
+            *(_result(finding, index, sources, seen) for finding in report.findings),
+            *(_symptom(symptom, sources) for symptom in report.symptoms),
+        ],
     }
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
@@ -61,6 +71,10 @@ def _result(finding: Finding, index: dict[str, int], sources: Sources, seen: dic
         "partialFingerprints": {FINGERPRINT: _fingerprint(finding, sources, seen)},
         "properties": {"confidence": finding.confidence, "basis": finding.basis},
     }
+    if finding.cost is not None:
+        result["properties"]["cost"] = finite(to_plain(finding.cost))
+    if finding.evidence:
+        result["properties"]["evidence"] = finite(to_plain(finding.evidence))
     if finding.rule in index:
         result["ruleIndex"] = index[finding.rule]
     around = [("the loop", finding.loop)] if finding.loop else []
@@ -73,6 +87,25 @@ def _result(finding: Finding, index: dict[str, int], sources: Sources, seen: dic
     if isinstance(finding.fix, Fix) and finding.fix.edits:
         result["fixes"] = [_fix(finding.fix, sources)]
     return result
+
+
+def _kind(kind: str) -> dict[str, Any]:
+    """A symptom's kind, for readers that know results by rules alone."""
+    text = {"text": SYMPTOMS.get(kind, kind)}
+    return {"id": kind, "shortDescription": text, "fullDescription": text, "help": text}
+
+
+def _symptom(symptom: Symptom, sources: Sources) -> dict[str, Any]:
+    properties: dict[str, Any] = {"size": symptom.size, "unit": symptom.unit}
+    if symptom.interval:
+        properties["interval"] = list(symptom.interval)
+    return {
+        "ruleId": symptom.kind,
+        "level": "warning",
+        "message": {"text": phrases.clean(symptom.message)},
+        "locations": [_location(symptom.loop, sources)],
+        "properties": finite(properties),
+    }
 
 
 def _message(finding: Finding) -> str:

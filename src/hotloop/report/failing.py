@@ -1,0 +1,33 @@
+"""`--fail-on`: what of a report makes the command fail, where a pipeline has to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hotloop.model import HotloopError, Report
+from hotloop.rules import all_rules
+
+SYMPTOMS = ("degrading", "leaking")
+
+
+def conditions(values: Iterable[str]) -> tuple[str, ...]:
+    """What the user asked for, each known; before anything runs, for a run may take hours."""
+    rules = [rule.name for rule in all_rules()]
+    for value in values:
+        if value not in ("any", *SYMPTOMS, *rules):
+            raise HotloopError(f"--fail-on takes any, {', '.join(SYMPTOMS)} or a rule's name: there is no `{value}`.")
+    return tuple(dict.fromkeys(values))
+
+
+def reasons(report: Report, wanted: Sequence[str]) -> list[str]:
+    """One sentence for each condition that holds; none: the report passes."""
+    found = [(finding.rule, str(finding.place)) for finding in report.findings]
+    found += [(symptom.kind, str(symptom.loop)) for symptom in report.symptoms]
+    sentences = []
+    for name in wanted:
+        held = [(what, where) for what, where in found if name in ("any", what)]
+        if held:
+            what, where = held[0]
+            more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+            sentences.append(f"fails, as --fail-on {name} asks: {what} at {where}{more}.")
+    return sentences
