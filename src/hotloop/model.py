@@ -142,7 +142,7 @@ class Event:
     """What a probe saw happen at one place, counted: one Event per (kind, subject, stack), however often it happened.
 
     `stack` holds the user's own frames, innermost first. `totals` are sums over all occurrences; `examples` are the
-    data of the first few and the last few.
+    data of the first few and the last few; `times` are when it happened, evenly thinned out.
     """
 
     kind: str
@@ -154,6 +154,7 @@ class Event:
     last: float = 0.0
     totals: Mapping[str, float] = field(default_factory=dict)
     examples: tuple[Mapping[str, Any], ...] = ()
+    times: tuple[float, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -204,6 +205,7 @@ class Recording:
     events: tuple[Event, ...] = ()
     samples: tuple[Sample, ...] = ()
     memory: Series = Series("rss", "bytes")  # at: seconds since the recording began
+    phases: tuple[Series, ...] = ()  # seconds by phase; at: seconds since the recording began, where a bin begins
     observables: tuple[Mapping[str, Any], ...] = ()
     exit: Exit = Exit()
     version: int = RECORDING_VERSION

@@ -13,12 +13,25 @@ from hotloop.record.frames import Frames, Stack
 
 KEYS = 2000
 EXAMPLES = 4  # kept of the first, and of the last
+TIMES = 64  # kept: when there are more, every second goes
 
 
 class Tally:
     """One Event in the making. A probe on a hot path keeps hold of it and adds to it directly."""
 
-    __slots__ = ("_log", "count", "first", "first_examples", "last", "last_examples", "seconds", "totals")
+    __slots__ = (
+        "_every",
+        "_log",
+        "_next",
+        "count",
+        "first",
+        "first_examples",
+        "last",
+        "last_examples",
+        "seconds",
+        "times",
+        "totals",
+    )
 
     def __init__(self, log: Log) -> None:
         self._log = log
@@ -28,6 +41,8 @@ class Tally:
         self.totals: dict[str, float] = {}
         self.first_examples: list[Mapping[str, Any]] = []
         self.last_examples: deque[Mapping[str, Any]] = deque(maxlen=EXAMPLES)
+        self.times: list[float] = []
+        self._every = self._next = 1
 
     def add(
         self,
@@ -40,6 +55,8 @@ class Tally:
         self.count += count
         self.seconds += seconds
         self.last = self._log.now()
+        if self.count >= self._next:
+            self._keep_time()
         if totals:
             for name, value in totals.items():
                 self.totals[name] = self.totals.get(name, 0.0) + value
@@ -48,6 +65,13 @@ class Tally:
                 self.first_examples.append(example)
             else:
                 self.last_examples.append(example)
+
+    def _keep_time(self) -> None:
+        self.times.append(round(self.last, 4))
+        self._next = self.count + self._every
+        if len(self.times) == TIMES:
+            del self.times[1::2]
+            self._every *= 2
 
 
 class Log:
@@ -112,6 +136,7 @@ class Log:
                 round(tally.last, 6),
                 {name: round(value, 9) for name, value in tally.totals.items()},
                 (*tally.first_examples, *tally.last_examples),
+                tuple(tally.times),
             )
             for (kind, subject, stack), tally in list(self._tallies.items())
         )

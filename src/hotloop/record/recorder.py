@@ -27,6 +27,7 @@ class Recorder:
         self.tracks: list[Track] = []
         self.samples: Callable[[], tuple[Sample, ...]] = tuple
         self.memory: Callable[[], Series] = lambda: Series("rss", "bytes")
+        self.phases: Callable[[], tuple[Series, ...]] = tuple
         self.observables: list[Mapping[str, Any]] = []
         self.meta: dict[str, Any] = {
             "program": frames.relative(str(program)),
@@ -73,6 +74,7 @@ class Recorder:
             self.log.events(),
             self.samples(),
             self.memory(),
+            self.phases(),
             tuple(self.observables),
             self.exit,
         )

@@ -14,6 +14,7 @@ from hotloop.record.frames import Stack, frame_reader
 from hotloop.record.log import Log, places
 from hotloop.record.phases import Phases
 from hotloop.record.probes.eager import OpCounter
+from hotloop.record.timeline import Timeline
 
 SAMPLE_EVERY = 0.01
 SAMPLE_MOST = 0.05  # each look costs the program a hand-over of the interpreter lock: a long run needs fewer a second
@@ -61,6 +62,7 @@ class Sampler:
         self._frame = frame_reader()
         self._before = perf_counter()
         self._found: dict[tuple[str, Stack], _Spent] = {}
+        self.timeline = Timeline()
 
     def look(self) -> None:
         now = perf_counter()
@@ -75,6 +77,7 @@ class Sampler:
             if collects:
                 gc.enable()
         self._entry(phase, stack).add(elapsed, self._ops.look())
+        self.timeline.add(self._log.now(), phase, elapsed)
 
     def _entry(self, phase: str, stack: Stack) -> _Spent:
         key = (phase, stack)

@@ -70,7 +70,7 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     if options["sample"]:
         sampler = Sampler(log, ops, lambda: finder.importing)
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
-        recorder.samples = sampler.samples
+        recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
     return Stage(recorder, clockwork, ops, finder.ticked(path, frames.shown(path)))
 

@@ -52,6 +52,7 @@ class KerasLoops:
                 self._batch(kind),
                 lambda state, seconds, result: None,
             )
+        watch(log, callbacks, "on_epoch_begin", self._epoch(log), lambda state, seconds, result: None)
 
     def _begins(self, log: Log, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -94,6 +95,13 @@ class KerasLoops:
             if call.kind == kind and call.track is not None:
                 call.track.ticks.append(perf_counter_ns())
                 call.batches += 1
+
+        return enter
+
+    def _epoch(self, log: Log) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+        def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if self._call.track is not None:
+                log.emit("epoch")
 
         return enter
 
