@@ -15,10 +15,12 @@ from recordings import loop, recording
 from hotloop.cli import main
 from hotloop.model import (
     Cost,
+    Event,
     Evidence,
     Finding,
     Fix,
     HotloopError,
+    LineCost,
     LoopSummary,
     Place,
     Problem,
@@ -319,6 +321,8 @@ def test_every_field_of_the_report_is_documented() -> None:
         Symptom,
         LoopSummary,
         type(RUN),
+        Event,
+        LineCost,
         Series,
         Trial,
         Problem,

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hotloop import series, words
-from hotloop.loops import Nest, summaries
+from hotloop.loops import Nest, line_costs, summaries
 from hotloop.model import (
     Cost,
     Diagnosis,
+    Event,
     Exit,
     Finding,
     LoopRun,
@@ -35,6 +36,7 @@ LEAK_IN_ALL = 20e6
 LEAK_IF_LINEAR = 4e6
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 FEW_SAMPLES = 50
+EVENTS = 300  # in a report; a recording may hold thousands
 
 
 def run_and_diagnose(argv: Sequence[str], keep: Path | None = None) -> tuple[Report, int]:
@@ -73,6 +75,9 @@ def diagnose_recording(recording: Recording) -> Report:
         problems=(*diagnosis.problems, *problems, *unmended),
         notes=(*_notes(recording, diagnosis), *_not_run(recording, static)),
         memory=recording.memory,
+        phases=recording.phases,
+        events=_costliest(recording.events),
+        lines=line_costs(recording),
         meta=_meta(recording, diagnosis),
     )
 
@@ -327,6 +332,10 @@ def _meta(recording: Recording, diagnosis: Diagnosis) -> dict[str, Any]:
         "clean": not (diagnosis.findings or diagnosis.symptoms),
         "folded": len(diagnosis.folded),
     }
+
+
+def _costliest(events: Sequence[Event]) -> tuple[Event, ...]:
+    return tuple(sorted(events, key=lambda event: (-event.seconds, -event.count))[:EVENTS])
 
 
 def _keep(recording: Recording, path: Path) -> str:

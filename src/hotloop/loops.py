@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hotloop import series
-from hotloop.model import LoopRun, LoopSummary, Place, Recording, Sample
+from hotloop.model import LineCost, LoopRun, LoopSummary, Place, Recording, Sample
 
 KERAS = ("fit", "evaluate", "predict")
 MATTERS = 0.05  # of the run
@@ -108,6 +108,16 @@ def summaries(nest: Nest) -> list[tuple[int, LoopSummary]]:
 
     add(None)
     return [(index, _summary(nest, index)) for index in shown[:SHOWN]]
+
+
+def line_costs(recording: Recording) -> tuple[LineCost, ...]:
+    """What each line of the program cost, in the order of the source."""
+    found: dict[Place, dict[str, float]] = {}
+    for sample in recording.samples:
+        for frame in dict.fromkeys(sample.stack):  # a line that calls itself is paid once
+            phases = found.setdefault(frame, {})
+            phases[sample.phase] = phases.get(sample.phase, 0.0) + sample.seconds
+    return tuple(LineCost(place, sum(phases.values()), phases) for place, phases in sorted(found.items()))
 
 
 def _summary(nest: Nest, index: int) -> LoopSummary:

@@ -291,6 +291,15 @@ class LoopSummary:
 
 
 @dataclass(frozen=True)
+class LineCost:
+    """Seconds that were spent on a line of the user's, what it called included, and in which phases."""
+
+    place: Place
+    seconds: float
+    phases: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Diagnosis:
     symptoms: tuple[Symptom, ...]
     findings: tuple[Finding, ...]
@@ -331,6 +340,9 @@ class Report:
     notes: tuple[str, ...] = ()  # sentences: what could not be read, what is not visible, what was stopped early
     diff: str = ""
     memory: Series = Series("rss", "bytes")
+    phases: tuple[Series, ...] = ()  # seconds by phase over time
+    events: tuple[Event, ...] = ()  # what the probes counted, the costliest first
+    lines: tuple[LineCost, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     version: int = REPORT_VERSION
 
