@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +15,7 @@ from hotloop.model import Exit
 from hotloop.record.frames import Frames, is_ours
 from hotloop.record.imports import Finder
 from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
-from hotloop.record.probes import Install, eager, graphs, install_all, keras, loads, observe, sessions, traces
+from hotloop.record.probes.arrivals import arrivals
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.recorder import Recorder
 from hotloop.record.sampler import (
@@ -61,7 +61,7 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     recorder = Recorder(Path(options["recording"]), Path(os.path.realpath(path)), argv, frames)
     log = recorder.log
     ops = OpCounter()
-    finder = Finder(frames, log, recorder.tracks, _arrivals(recorder, ops, options))
+    finder = Finder(frames, log, recorder.tracks, arrivals(recorder, ops, options))
     sys.meta_path.insert(0, finder)
     recorder.living["import_seconds"] = lambda: round(finder.import_nanoseconds / 1e9, 6)
     clockwork = Clockwork(log, recorder.write)
@@ -73,49 +73,6 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
     return Stage(recorder, clockwork, ops, finder.ticked(path, frames.shown(path)))
-
-
-def _arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
-    """What to do when the program has imported each library."""
-    log, loops, found = recorder.log, keras.KerasLoops(recorder.tracks), traces.Traces()
-    observer = observe.Observer(recorder.observables) if options["observe"] else None
-    if observer is not None:
-        recorder.living["observed"] = lambda: observer.count
-    for_tensorflow: list[tuple[str, Install]] = [
-        ("compiled functions made", found.install_functions),
-        ("traces", found.install_traces),
-        ("compiled calls", found.install_calls),
-        ("sessions", sessions.install),
-        ("graphs", graphs.install),
-        ("models loaded", loads.install_tensorflow),
-        ("gradients", eager.install_gradients),
-        ("updates by v1 optimizers", eager.install_v1_updates),
-        ("waiting for input", eager.install_input),
-    ]
-    for_keras: list[tuple[str, Install]] = [
-        ("Keras loops", loops.install_keras),
-        ("Keras models loaded", loads.install_keras),
-        ("updates by Keras optimizers", eager.install_updates),
-    ]
-    if options["sample"]:
-        for_tensorflow.append(("eager operations", ops.install))
-    if observer is not None:
-        for_tensorflow += [
-            ("session results", observer.install_sessions),
-            ("results", observer.install_tensors),
-        ]
-        for_keras.append(("predictions", observer.install_keras))
-
-    def tensorflow_arrived() -> None:
-        install_all(log, for_tensorflow)
-        if options["seed"] is not None:
-            observe.seed_everything(int(options["seed"]))
-
-    return {
-        "tensorflow": tensorflow_arrived,
-        "keras": lambda: install_all(log, for_keras),
-        "tf_keras": lambda: install_all(log, [("tf_keras loops", loops.install_tf_keras)]),
-    }
 
 
 def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:

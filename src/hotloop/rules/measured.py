@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from hotloop import words
-from hotloop.model import Cost, Event, Evidence, Finding, LoopRun, Place, Recording
+from hotloop.model import Confidence, Cost, Event, Evidence, Finding, LoopRun, Place, Recording, Sample
 from hotloop.rules import Rule
 
+KERAS_STEP = ("keras/src/backend/tensorflow/trainer", "keras/src/trainers")
+CALL = 3e-4  # seconds of one compiled call
+TRACE = 2e-3  # seconds per eager op of a step to trace and prepare it, once
 FEW = 8  # events of one kind in one loop: fewer are no habit
 
 
@@ -105,20 +108,58 @@ def finding(
     place: Place | None = None,
     evidence: Iterable[Evidence] = (),
     bytes_per_step: float | None = None,
+    confidence: Confidence = "high",
 ) -> Finding:
     """A measured finding; its message gets the cost behind its first clause, where `{cost}` stands."""
+    where = place or at.place
+    return told(rule, recording, where, seconds, message, at.loop, evidence, bytes_per_step, confidence)
+
+
+def told(
+    rule: Rule,
+    recording: Recording,
+    place: Place,
+    seconds: float,
+    message: str,
+    loop: LoopRun | None = None,
+    evidence: Iterable[Evidence] = (),
+    bytes_per_step: float | None = None,
+    confidence: Confidence = "high",
+) -> Finding:
+    """The same of what need not stand in a loop of the program's own."""
     whole = recording.seconds
+    seconds = max(0.0, seconds)
     cost = Cost(round(seconds, 6), round(seconds / whole, 6) if whole else 0.0, bytes_per_step)
-    spent = f"{words.duration(seconds)} of {words.duration(at.loop.seconds)}"
+    spent = f"{words.duration(seconds)} of {words.duration(loop.seconds if loop else whole)}"
     return rule.finding(
-        place or at.place,
+        place,
         message.replace("{cost}", f"({spent})"),
         basis="measured",
-        confidence="high",
-        loop=at.loop.place,
+        confidence=confidence,
+        loop=loop.place if loop else None,
         cost=cost,
         evidence=tuple(evidence),
     )
+
+
+def within(recording: Recording, loop: LoopRun, samples: Iterable[Sample] | None = None) -> list[Sample]:
+    """The samples that fell into a loop."""
+    return [s for s in (recording.samples if samples is None else samples) if loop in recording.loops_around(s.stack)]
+
+
+def through(samples: Iterable[Sample], places: Iterable[Place]) -> float:
+    """Seconds of the samples that have one of these lines on their stack."""
+    wanted = {(p.path, p.line) for p in places}
+    return sum(s.seconds for s in samples if any((f.path, f.line) in wanted for f in s.stack))
+
+
+def keras_traces(recording: Recording, loop: LoopRun) -> float:
+    """Seconds in a loop that Keras traced its step for another time: of a new model, or one compiled again."""
+    return sum(
+        event.seconds for event in recording.of_kind("trace.new-function")
+        if event.examples and str(event.examples[-1].get("defined", "")).startswith(KERAS_STEP)
+        and loop in recording.loops_around(event.stack)
+    )  # fmt: skip
 
 
 def at_line(text: str) -> Place:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 from hotloop.model import Place
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
-from hotloop.record.probes.watch import part, watch
+from hotloop.record.probes.switches import Switches
+from hotloop.record.probes.watch import FAILED, part, watch
 from hotloop.record.track import Track
 
 KINDS = {"fit": "train", "evaluate": "test", "predict": "predict"}
@@ -30,8 +32,10 @@ class _Call(threading.local):
 class KerasLoops:
     """One track per kind and line. No callback is added: by those Keras decides when to wait for results."""
 
-    def __init__(self, tracks: list[Track]) -> None:
+    def __init__(self, tracks: list[Track], switches: Switches) -> None:
         self._tracks = tracks
+        self._switches = switches
+        self._compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # where each model was
         self._by_key: dict[tuple[str, Stack], Track] = {}
         self._call = _Call()
 
@@ -54,6 +58,17 @@ class KerasLoops:
             )
         watch(log, callbacks, "on_epoch_begin", self._epoch(log), lambda state, seconds, result: None)
 
+    def install_compile(self, log: Log) -> None:
+        def compiled(model: Any, seconds: float, result: Any) -> None:
+            stack = log.frames.here()
+            if result is FAILED or not stack:
+                return
+            again = model in self._compiled
+            self._compiled[model] = f"{stack[0][0]}:{stack[0][1]}"
+            log.emit("compile", seconds=seconds, stack=stack, totals={"again": float(again)})
+
+        watch(log, part("keras.src.trainers.trainer:Trainer"), "compile", lambda args, kwargs: args[0], compiled)
+
     def _begins(self, log: Log, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             call = self._call
@@ -66,13 +81,14 @@ class KerasLoops:
             call.kind, call.track, call.batches = kind, self._track(kind, stack), 0
             call.track.marks.append(perf_counter_ns())
             x = args[1] if len(args) > 1 else kwargs.get("x")
-            return before, stack, _rows(x), _batch_size(kind, args, kwargs), log.traced
+            eagerly = self._eagerly(args[0])
+            return before, stack, _rows(x), _batch_size(kind, args, kwargs), log.traced, eagerly
 
         return enter
 
     def _ends(self, log: Log, kind: str) -> Callable[[Any, float, Any], None]:
         def leave(state: Any, seconds: float, result: Any) -> None:
-            before, stack, rows, size, traced = state
+            before, stack, rows, size, traced, eagerly = state
             call = self._call
             if call.track is not None:
                 call.track.marks.append(-perf_counter_ns())
@@ -83,11 +99,16 @@ class KerasLoops:
                 kind,
                 seconds=seconds,
                 stack=stack,
-                totals={"rows": rows, "batches": batches, "trace_seconds": tracing},
-                example={"rows": rows, "batch_size": size, "trace_seconds": round(tracing, 6)},
+                totals={"rows": rows, "batches": batches, "trace_seconds": tracing, "eager": bool(eagerly) * 1.0},
+                example={"rows": rows, "batch_size": size, "trace_seconds": round(tracing, 6), "eagerly": eagerly},
             )
 
         return leave
+
+    def _eagerly(self, model: Any) -> str:
+        """The line that made this model run eagerly; "" when it is compiled."""
+        itself = getattr(model, "_run_eagerly", False)
+        return self._switches.eagerly or (self._compiled.get(model, "?") if itself else "")
 
     def _batch(self, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -67,6 +67,16 @@ def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
     setattr(owner, name, watched)
 
 
+def watch_everywhere(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
+    """Like `watch`, of a module's function that TensorFlow or Keras also export under other modules."""
+    original = getattr(owner, name, None)
+    watch(log, owner, name, enter, leave)
+    watched = getattr(owner, name)
+    for key, module in list(sys.modules.items()):
+        if key.startswith(("tensorflow", "keras")) and getattr(module, "__dict__", {}).get(name) is original:
+            setattr(module, name, watched)
+
+
 def disguise(wrapper: Any, original: Any, filename: str = "") -> None:
     """Let the wrapper's frames pass for the original's.
 

@@ -24,8 +24,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.rows import holds_model
 from hotloop.source.flow import in_loop as stands_in
@@ -108,3 +108,17 @@ def _set_in_step(
         return any(stands_in(call.where, found.loop) or call.where.scope in functions & {scope} for call in callers)
 
     return any(in_step(binding) for binding in owner.scope.attributes.get(receiver.attr, []))
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for at in measured.recurring(recording, recording.of_kind("compile")):
+        again = at.total("again")
+        if again < measured.FEW:  # another model each time
+            continue
+        tracing = measured.keras_traces(recording, at.loop)
+        yield measured.finding(
+            RULE, recording, at, at.seconds * again / at.count + tracing,
+            f"A model that was compiled before was compiled again {at.often} {{cost}}: its step is traced again after "
+            "each. Compile once, before the loop.",
+            evidence=[Evidence("compilations", at.count), Evidence("tracing again", tracing, "s")],
+        )  # fmt: skip

@@ -27,6 +27,7 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
+from hotloop.rules.measured import CALL, TRACE
 from hotloop.source.module import Scope, place_of
 
 if TYPE_CHECKING:
@@ -37,8 +38,6 @@ RULE = Rule(__name__)
 OUTSIDE = {"input", "trace"}  # phases that compiling the step does not shorten
 MANY_OPS = 30  # a step: below, a compiled call costs as much as it saves
 WORTH = 0.1
-CALL = 3e-4  # seconds of one compiled call
-TRACE = 2e-3  # seconds per eager op of the step to trace and prepare it, once
 UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
 
 

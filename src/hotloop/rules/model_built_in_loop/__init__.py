@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, LoopRun, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loops
 from hotloop.rules.model_built_in_loop.made import Made, is_single_step, on_data, trained
 from hotloop.source.flow import varies
@@ -44,6 +44,7 @@ KINDS = (
     ("keras.optimizers.", "optimizer"), ("tf.optimizers.", "optimizer"), ("keras.metrics.", "metric"),
     ("tf.metrics.", "metric"), ("keras.layers.", "layer"),
 )  # fmt: skip
+FOLD = 3  # batches in one `fit`: with more, each model is trained from scratch on purpose
 MANY = 50  # trained models: fewer are an experiment
 CURES = {
     "model": "Build it once, before the loop.",
@@ -51,6 +52,7 @@ CURES = {
     "optimizer": "Make it once, before the loop: it also forgets its state each time.",
     "metric": "Make it once, before the loop, and call `reset_state()`.",
 }
+USES = ("call", "predict", "evaluate", "gradient", "apply", "fit")  # events that show a model at work
 TRAINED = "Each one trained stays in memory, even after `clear_session()`. Reuse one and set its first weights back."
 
 
@@ -107,3 +109,36 @@ def _differs(made: Made) -> bool:
     arguments = [*made.call.node.args, *[k.value for k in made.call.node.keywords]]
     scope, found = made.call.where.scope, made.found
     return any(varies(a, scope, found.loop, found.chain, made.project) for a in arguments)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    by_loop: dict[LoopRun, list[measured.Recurring]] = {}
+    for at in measured.recurring(recording, recording.of_kind("built")):
+        by_loop.setdefault(at.loop, []).append(at)
+    for loop, sites in by_loop.items():
+        whole = max(sites, key=lambda at: (at.total("models"), -at.place.line))
+        if not _belongs_outside(recording, loop, whole):
+            continue
+        tracing = measured.keras_traces(recording, loop)
+        building = measured.through(measured.within(recording, loop), [at.place for at in sites])
+        what = "model" if whole.total("models") else "layer, optimizer or metric"
+        yield measured.finding(
+            RULE, recording, whole, building * (whole.count - 1) / whole.count + tracing,
+            f"A new {what} (`{whole.events[0].subject}`) was built {whole.often} {{cost}}. {CURES['model']}",
+            evidence=[
+                Evidence("built", whole.count), Evidence("building", building, "s"),
+                Evidence("tracing again", tracing, "s"),
+            ],
+        )  # fmt: skip
+
+
+def _belongs_outside(recording: Recording, loop: LoopRun, made: measured.Recurring) -> bool:
+    """The loop uses or drops what it makes: one that only builds a network keeps all of it and runs nothing."""
+    inside = [event for event in recording.events if loop in recording.loops_around(event.stack)]
+    if sum(event.totals.get("again", 0.0) for event in inside if event.kind == "compile") >= measured.FEW:
+        return False  # an optimizer made for each `compile`: that is the ailment
+    fits = [event for event in inside if event.kind == "fit"]
+    batches = sum(event.totals.get("batches", 0.0) for event in fits) / max(1, sum(event.count for event in fits))
+    if batches > FOLD and made.count < MANY:
+        return False
+    return any(event.kind in USES for event in inside) or 2 * made.total("dropped") > made.count

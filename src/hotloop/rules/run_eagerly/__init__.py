@@ -22,9 +22,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Event, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import outside_loops
+from hotloop.rules.measured import CALL, TRACE
 from hotloop.source.module import Context, Module, place_of
 
 if TYPE_CHECKING:
@@ -110,3 +112,27 @@ def _cannot_be_compiled(module: Module) -> bool:
         if isinstance(func, ast.Attribute) and func.attr == "numpy" and scope.is_method and scope.name in PYTHON_STEPS:
             return True
     return False
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    by_switch: dict[str, list[Event]] = {}
+    for event in recording.of_kind("fit", "evaluate", "predict", "eager.call"):
+        switch = str(event.examples[-1].get("eagerly", "")) if event.examples else ""
+        if ":" in switch:
+            by_switch.setdefault(switch, []).append(event)
+    for switch, events in by_switch.items():
+        stacks = {event.stack for event in events}
+        inside = [s for s in recording.samples if any(s.stack[i:] in stacks for i in range(len(s.stack)))]
+        inside = [s for s in inside if s.phase not in ("input", "trace")]
+        spent, kernels = sum(s.seconds for s in inside), sum(s.op_seconds for s in inside)
+        steps = sum(event.totals.get("batches", event.count) for event in events)
+        ops = sum(s.ops for s in inside) / max(1.0, steps)
+        seconds = spent - kernels - steps * CALL - ops * TRACE
+        if steps >= measured.FEW and ops >= 1:
+            yield measured.told(
+                RULE, recording, measured.at_line(switch), seconds,
+                f"{words.plural(round(steps), 'step')} ran eagerly because of this switch {{cost}}: "
+                f"{words.count(round(ops))} ops a step, each sent from Python. Leave it out, or keep it behind a "
+                "debugging flag.",
+                evidence=[Evidence("eager ops per step", round(ops)), Evidence("in kernels", kernels, "s")],
+            )  # fmt: skip

@@ -1,0 +1,60 @@
+"""Which probes go in when the program has imported each library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hotloop.record.probes import Install, built, eager, graphs, install_all, keras, loads, observe, sessions, traces
+from hotloop.record.probes.eager import OpCounter
+from hotloop.record.probes.switches import Switches
+from hotloop.record.recorder import Recorder
+
+
+def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
+    """What to do when the program has imported each library."""
+    log, switches, found = recorder.log, Switches(), traces.Traces()
+    loops = keras.KerasLoops(recorder.tracks, switches)
+    observer = observe.Observer(recorder.observables) if options["observe"] else None
+    if observer is not None:
+        recorder.living["observed"] = lambda: observer.count
+    for_tensorflow: list[tuple[str, Install]] = [
+        ("compiled functions made", found.install_functions),
+        ("traces", found.install_traces),
+        ("compiled calls", found.install_calls),
+        ("sessions", sessions.install),
+        ("graphs", graphs.install),
+        ("models loaded", loads.install_tensorflow),
+        ("gradients", eager.install_gradients),
+        ("updates by v1 optimizers", eager.install_v1_updates),
+        ("waiting for input", eager.install_input),
+        ("functions run eagerly", switches.install_eagerly),
+        ("threads", switches.install_threads),
+    ]
+    for_keras: list[tuple[str, Install]] = [
+        ("Keras loops", loops.install_keras),
+        ("Keras models compiled", loops.install_compile),
+        ("Keras objects made", built.install),
+        ("precision", switches.install_precision),
+        ("Keras models loaded", loads.install_keras),
+        ("updates by Keras optimizers", eager.install_updates),
+    ]
+    if options["sample"]:
+        for_tensorflow.append(("eager operations", ops.install))
+    if observer is not None:
+        for_tensorflow += [
+            ("session results", observer.install_sessions),
+            ("results", observer.install_tensors),
+        ]
+        for_keras.append(("predictions", observer.install_keras))
+
+    def tensorflow_arrived() -> None:
+        install_all(log, for_tensorflow)
+        if options["seed"] is not None:
+            observe.seed_everything(int(options["seed"]))
+
+    return {
+        "tensorflow": tensorflow_arrived,
+        "keras": lambda: install_all(log, for_keras),
+        "tf_keras": lambda: install_all(log, [("tf_keras loops", loops.install_tf_keras)]),
+    }

@@ -1,0 +1,61 @@
+"""Switches that a program throws for all of TensorFlow: eager functions, threads, precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop.record.log import Log
+from hotloop.record.probes.watch import part, watch, watch_everywhere
+
+
+class Switches:
+    """`eagerly`: the user's line that last made every `tf.function` run eagerly; "" while they are compiled."""
+
+    def __init__(self) -> None:
+        self.eagerly = ""
+        self._calls_are_watched = False
+
+    def install_eagerly(self, log: Log) -> None:
+        module = part("tensorflow.python.eager.polymorphic_function.eager_function_run")
+
+        def thrown(state: Any, seconds: float, result: Any) -> None:
+            line = log.frames.nearest_user()
+            self.eagerly = f"{line[0]}:{line[1]}" if line and state[0] else ""
+            if self.eagerly and not self._calls_are_watched:
+                self._calls_are_watched = True  # calls are many: watched only once there is something to see
+                self._watch_calls(log)
+
+        watch_everywhere(log, module, "run_functions_eagerly", lambda args, kwargs: (*args, *kwargs.values()), thrown)
+
+    def _watch_calls(self, log: Log) -> None:
+        function = part("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function")
+        executing_eagerly = part("tensorflow.python.eager.context:executing_eagerly")
+        inside: list[Any] = []
+
+        def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            if not self.eagerly or inside or not executing_eagerly():
+                return None
+            inside.append(args[0])
+            return self.eagerly, getattr(args[0], "_name", "")
+
+        def ends(state: Any, seconds: float, result: Any) -> None:
+            inside.clear()
+            log.emit("eager.call", str(state[1]), seconds, example={"eagerly": state[0]})
+
+        watch(log, function, "__call__", begins, ends)
+
+    def install_threads(self, log: Log) -> None:
+        module = part("tensorflow.python.framework.config")
+        watch_everywhere(
+            log, module, "set_intra_op_parallelism_threads",
+            lambda args, kwargs: (*args, *kwargs.values()),
+            lambda state, seconds, result: log.emit("threads", example={"intra": int(state[0])}),
+        )  # fmt: skip
+
+    def install_precision(self, log: Log) -> None:
+        module = part("keras.src.backend.config")
+        watch_everywhere(
+            log, module, "set_floatx",
+            lambda args, kwargs: (*args, *kwargs.values()),
+            lambda state, seconds, result: log.emit("floatx", str(state[0])),
+        )  # fmt: skip
