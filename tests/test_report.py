@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import math
+import os
+import pty
 import re
+import struct
+import subprocess
+import sys
+import termios
 from dataclasses import fields, replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from recordings import loop, recording
+from recordings import loop, recording, sample
 
 from hotloop.cli import main
 from hotloop.model import (
@@ -76,6 +83,7 @@ def report(tmp_path: Path) -> Report:
         "import_seconds": 2.0,
         "versions": {"tensorflow": "2.21.0"},
         "folded": 1,
+        "recording": "/tmp/kept.json.gz",
     }
     return Report(
         "run",
@@ -110,6 +118,9 @@ def test_a_run_reads_verdict_first_at_eighty_columns(report: Report, monkeypatch
 hotloop run train.py --name 'a b'
 12.0 s after 2.00 s of imports · TensorFlow 2.21.0
 
+1 cause found: mending it would save about 8.00 s of 12.0 s (67%). 1 more
+finding under 2% not shown.
+
 train.py:5  for batch in batches:
    ▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆ 101 steps · 100 ms per step · 10.9 s (91% of the run)
    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒███·· ▒ trace 73%  █ compute 18%  · python 8%
@@ -130,8 +141,9 @@ train.py:6  made-up  high
 
 note Sessions are not visible.
 
-1 cause found; the first accounts for 67% of the run. 1 more finding under 2%
-not shown.
+fix    `hotloop fix --run "train.py --name 'a b'"` mends it and proves it.
+page   `hotloop report --html report.html` draws it.
+kept   /tmp/kept.json.gz
 """
     )
 
@@ -166,10 +178,56 @@ def test_text_from_outside_cannot_steer_the_terminal(report: Report) -> None:
     text.encode("utf-8")
 
 
-def test_a_clean_run_says_so_and_shows_its_loops(report: Report) -> None:
-    text = render(replace(report, findings=(), symptoms=()), "terminal")
-    assert "train.py:5" in text
-    assert "Nothing here is worth mending." in text
+def test_a_clean_run_says_so_and_shows_where_its_time_went(report: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    clean = replace(report, findings=(), symptoms=(), notes=(), meta={**report.meta, "folded": 0})
+    assert render(clean, "terminal").partition("\n\n")[2] == (
+        """\
+Nothing here is worth mending.
+
+train.py:5  for batch in batches:
+   ▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆▆ 101 steps · 100 ms per step · 10.9 s (91% of the run)
+   ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒███··
+   ▒  trace    8.00 s  73%  tracing functions, building graphs
+   █  compute  2.00 s  18%  TensorFlow at work
+   ·  python   900 ms   8%  your own Python
+
+page   `hotloop report --html report.html` draws it.
+kept   /tmp/kept.json.gz
+"""
+    )
+
+
+def test_a_cause_without_a_fix_says_what_to_do_instead_in_the_words_of_its_rule(report: Report) -> None:
+    refused = replace(FINDING, rule="compile-in-loop", fix=Refusal("it is not safe", FINDING.place))
+    text = render(replace(report, findings=(refused,)), "terminal")
+    assert "  mend   Compile once, before the loop.\n  no fix it is not safe\n" in text
+    assert "  mend" not in render(Report("check", (refused,)), "terminal")
+
+
+def test_a_run_says_how_many_epochs_and_where_the_page_lies(report: Report) -> None:
+    epochs = Event("epoch", (Place("train.py", 5),), count=6)
+    text = render(replace(report, events=(epochs,), meta={**report.meta, "page": "x.html"}), "terminal")
+    assert "101 steps in 6 epochs · " in text
+    assert "page   x.html\n" in text
+
+
+@pytest.mark.parametrize(("setting", "colored"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+def test_a_terminal_gets_color_and_its_whole_width_unless_it_says_otherwise(
+    setting: dict[str, str], colored: bool, tmp_path: Path
+) -> None:
+    slowing = recording([loop(5, 7, [0.01 * n for n in range(1, 60)])], [sample("compute", 9, 6)], seconds=18.0)
+    slowing.save(tmp_path / "kept.json.gz")
+    kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "TERM")}
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 100, 0, 0))
+    command = [sys.executable, "-m", "hotloop", "report", str(tmp_path / "kept.json.gz")]
+    subprocess.run(command, check=True, stdout=theirs, env={**kept, "TERM": "xterm", **setting}, cwd=tmp_path)
+    os.close(theirs)
+    shown = os.read(ours, 100_000).decode()
+    os.close(ours)
+    assert ("\x1b[" in shown) is colored
+    assert "step time grows" in shown
 
 
 def test_a_symptom_without_a_known_cause_is_not_called_clean(report: Report) -> None:

@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -181,7 +182,7 @@ def _explain(arguments: argparse.Namespace) -> int:
     from hotloop.report.rulebook import explain
     from hotloop.rules import find_rule
 
-    sys.stdout.write(explain(find_rule(arguments.rule), color=sys.stdout.isatty()))
+    sys.stdout.write(explain(find_rule(arguments.rule), color=_in_color(sys.stdout)))
     return 0
 
 
@@ -218,13 +219,27 @@ def _show(
 
     if getattr(arguments, "html", None):
         _write(arguments.html, render(report, "html"))
+        report = replace(report, meta={**report.meta, "page": arguments.html})
     if arguments.output:
         _write(arguments.output, render(report, arguments.format, texts=texts))
         return
     target = stream or sys.stdout
-    text = render(report, arguments.format, color=target.isatty(), texts=texts)
+    text = render(report, arguments.format, color=_in_color(target), width=_width(target), texts=texts)
     encoding = target.encoding or "utf-8"  # not every terminal and pipe can take every character
     target.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _in_color(stream: TextIO) -> bool:
+    """At a terminal that can, unless its user would rather not (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _width(stream: TextIO) -> int | None:
+    """Of the terminal that is written to, which need not be the one on stdout; None: whatever is usual."""
+    try:
+        return None if os.environ.get("COLUMNS") else os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return None
 
 
 def _complain(sentence: str) -> None:

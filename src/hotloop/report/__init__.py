@@ -7,12 +7,18 @@ from collections.abc import Mapping
 from hotloop.model import HotloopError, Report
 
 
-def render(report: Report, format: str, color: bool = False, texts: Mapping[str, bytes] | None = None) -> str:
+def render(
+    report: Report,
+    format: str,
+    color: bool = False,
+    texts: Mapping[str, bytes] | None = None,
+    width: int | None = None,
+) -> str:
     """`texts` are sources that are not on disk as they were read, by path."""
     if format == "terminal":
         from hotloop.report.terminal import render as for_terminal
 
-        return for_terminal(report, color, texts=texts)
+        return for_terminal(report, color, width, texts)
     if format == "json":
         from hotloop.report.json import render as as_json
 

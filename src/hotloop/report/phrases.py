@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Sequence
 
 from hotloop import words
 from hotloop.model import Finding, Fix, LoopSummary, Place, Problem, Refusal, Report, Trial
+from hotloop.rules import all_rules
 
 LONG = 40  # characters of a place beside code
 UNEVEN = 2  # mean over median of a loop's steps: beyond, the median alone misleads
@@ -51,13 +53,19 @@ def ordered_phases(summary: LoopSummary) -> list[tuple[str, float, float]]:
 def facts(summary: LoopSummary, report: Report) -> str:
     """A loop in numbers: steps, time per step, time in all."""
     run, total = summary.run, float(report.meta.get("seconds") or 0.0)
-    steps = words.plural(run.steps, "step") + (f" in {words.count(run.runs)} runs" if run.runs > 1 else "")
+    epochs = sum(event.count for event in report.events if event.kind == "epoch" and event.place == _start(run.place))
+    rounds = [words.plural(number, noun) for number, noun in ((epochs, "epoch"), (run.runs, "run")) if number > 1]
+    steps = " in ".join([words.plural(run.steps, "step"), *rounds])
     share = f" ({words.percent(run.seconds / total)} of the run)" if total else ""
     mean, median = run.seconds / max(1, run.steps), summary.step_median
     each = f"{words.duration(median)} per step"
     if run.steps > 1 and mean > UNEVEN * median:  # then steps x median is nowhere near the whole
         each = f"{words.duration(mean)} per step on average, half of them within {words.duration(median)}"
     return f"{steps} · {each} · {words.duration(run.seconds)}{share}"
+
+
+def _start(place: Place) -> Place:
+    return Place(place.path, place.line)
 
 
 def cost(finding: Finding, report: Report) -> str:
@@ -110,6 +118,37 @@ def remedy(finding: Finding) -> tuple[str, str]:
     return "", ""
 
 
+def way_out(finding: Finding) -> str:
+    """What to do instead, in the rule's own words, where no fix does it."""
+    if isinstance(finding.fix, Fix):
+        return ""
+    for rule in all_rules():
+        if rule.name == finding.rule:
+            paragraph = " ".join(rule.sections["Instead"].split("\n\n")[0].split())
+            return re.split(r"(?<=\.) (?=[A-Z`])", paragraph)[0]
+    return ""
+
+
+def what_next(report: Report) -> list[tuple[str, str]]:
+    """After a run: the command that mends, the page that shows it all, and where the recording lies."""
+    if report.command != "run":
+        return []
+    said, kept, page = [], report.meta.get("recording"), report.meta.get("page")
+    fixes = sum(isinstance(f.fix, Fix) and f.fix.safety != "advice" for f in report.findings)
+    if fixes:
+        which = "it" if len(report.findings) == 1 else f"{words.count(fixes)} of {words.count(len(report.findings))}"
+        said.append(("fix", f"`hotloop fix --run {_quoted(program(report))}` mends {which} and proves it."))
+    if page:
+        said.append(("page", f"{page}"))
+    elif report.loops and kept:
+        said.append(("page", "`hotloop report --html report.html` draws it."))
+    return [*said, ("kept", str(kept))] if kept else said
+
+
+def _quoted(command: str) -> str:
+    return command if command == shlex.quote(command) else '"' + re.sub(r'(["\\$`])', r"\\\1", command) + '"'
+
+
 def speedup(trial: Trial) -> str:
     return f"{words.number(trial.speedup)}x{_between(*trial.interval)}"
 
@@ -141,7 +180,7 @@ def headline(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The last line. Costs of causes may overlap, so they are never added up."""
+    """The verdict. Costs of causes may overlap, so they are never added up."""
     if report.command == "run":
         return _summary_of_run(report)
     return _summary_of_check(report) if report.command == "check" else ""
@@ -194,14 +233,24 @@ def _summary_of_run(report: Report) -> str:
     folded = int(report.meta.get("folded") or 0)
     more = f" {words.plural(folded, 'more finding')} under 2% not shown." if folded else ""
     if report.findings:
-        priced = [finding.cost.share for finding in report.findings if finding.cost]
-        most = f"; the first accounts for {words.percent(max(priced))} of the run" if priced else ""
-        return f"{words.plural(len(report.findings), 'cause')} found{most}.{more}"
+        return f"{words.plural(len(report.findings), 'cause')} found{_worst(report)}.{more}"
     if report.symptoms:
         return f"No cause that hotloop knows explains this.{more}"
     if not report.loops:
         return f"There was no loop to measure.{more}"
     return f"Nothing here is worth mending.{more}"
+
+
+def _worst(report: Report) -> str:
+    """What mending the costliest cause would save."""
+    costs = [finding.cost for finding in report.findings if finding.cost]
+    if not costs:
+        return ""
+    most = max(costs, key=lambda cost: cost.seconds)
+    total = float(report.meta.get("seconds") or 0.0)
+    saved = f"{words.duration(most.seconds)}{f' of {words.duration(total)}' if total else ''}"
+    which = "mending it" if len(report.findings) == 1 else "mending the first"
+    return f": {which} would save about {saved} ({words.percent(most.share)})"
 
 
 def verdict(trial: Trial) -> str:

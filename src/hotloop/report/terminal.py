@@ -13,12 +13,13 @@ from hotloop.report import phrases
 from hotloop.report.excerpt import Line, Sources
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, JustifyMethod, RenderableType
     from rich.table import Table
     from rich.text import Text
 
 NARROWEST, WIDEST = 60, 120
 NOTES = 5  # of what a project's files are passed over for, before they are only counted
+NEGLIGIBLE = 0.015  # of a loop: a phase below is not named
 VIZ = 20  # columns of a sparkline and of a phase bar, which stand under each other
 # Each phase has its own fill, so that a bar reads without color too.
 FILLS = {
@@ -62,6 +63,7 @@ def _print(console: Console, report: Report, sources: Sources) -> None:
     blocks: list[list[RenderableType]] = []
     if report.command == "run":
         blocks.append([_text(f"hotloop run {phrases.program(report)}", "bold"), _text(phrases.headline(report), "dim")])
+        blocks.append([_text(phrases.summary(report), _mood(report))])
     blocks += [list(_loop(summary, report, sources, console.width)) for summary in report.loops]
     blocks += [[_symptom(symptom, 0)] for symptom in _homeless(report)]
     blocks += [list(_finding(finding, report, sources, console.width)) for finding in report.findings]
@@ -74,15 +76,25 @@ def _print(console: Console, report: Report, sources: Sources) -> None:
     if report.notes:
         blocks.append([_labelled("note", note, "dim") for note in _few(report.notes)])
     blocks += [list(_defect(said, trace)) for said, trace in phrases.defects(report)]
-    if last := phrases.summary(report):
-        counts = phrases.by_rule(report) if report.command == "check" else ""
+    if report.command == "check" and (last := phrases.summary(report)):
+        counts = phrases.by_rule(report)
         blocks.append([_text(last, "bold"), *([_text(counts, "dim")] if counts else [])])
+    if then := phrases.what_next(report):
+        blocks.append([_labelled(f"{label:<6}", text, "cyan") for label, text in then])
     for number, block in enumerate(blocks):
         if number:
             console.print()
         for part in block:
             whole = bool(getattr(part, "no_wrap", False))
             console.print(part, crop=False, no_wrap=whole, overflow="ignore" if whole else None)
+
+
+def _mood(report: Report) -> str:
+    return "bold green" if _well(report) and report.loops else "bold"
+
+
+def _well(report: Report) -> bool:
+    return not (report.findings or report.symptoms)
 
 
 # -- loops ---------------------------------------------------------------------------------------------------
@@ -102,8 +114,10 @@ def _loop(summary: LoopSummary, report: Report, sources: Sources, width: int) ->
     )
     phases = phrases.ordered_phases(summary)
     if phases:
-        grid.add_row("", _bar(phases), _legend(phases, width - VIZ - 4))
+        grid.add_row("", _bar(phases), _text("") if _well(report) else _legend(phases, width - VIZ - 4))
     yield grid
+    if _well(report):
+        yield _phase_table(phases)
     for symptom in report.symptoms:
         if symptom.loop == run.place:
             yield _symptom(symptom, 2)
@@ -129,7 +143,7 @@ def _legend(phases: list[tuple[str, float, float]], room: int) -> Text:
     """Name and share, the largest first, broken between entries; what would round to nothing is left out."""
     legend, used = _text(""), 0
     for name, _, share in sorted(phases, key=lambda phase: -phase[2]):
-        if share < 0.01:
+        if share < NEGLIGIBLE:
             continue
         fill, style = FILLS.get(name, OTHER)
         entry = f" {phrases.clean(name)} {words.percent(share)}"
@@ -141,6 +155,24 @@ def _legend(phases: list[tuple[str, float, float]], room: int) -> Text:
         legend.append(fill, style).append(entry)
         used += len(entry) + 3
     return legend
+
+
+def _phase_table(phases: list[tuple[str, float, float]]) -> RenderableType:
+    """Where the time of a loop went that nothing is wrong with, in full."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=4, justify="right")
+    columns: tuple[JustifyMethod, ...] = ("left", "right", "right")
+    for justify in columns:
+        table.add_column(justify=justify, no_wrap=True)
+    table.add_column()
+    for name, seconds, share in sorted(phases, key=lambda phase: -phase[1]):
+        if share >= NEGLIGIBLE:
+            fill, style = FILLS.get(name, OTHER)
+            about = _text(phrases.MEANING.get(name, ""), "dim")
+            table.add_row(_text(fill, style), _text(name), words.duration(seconds), words.percent(share), about)
+    return table
 
 
 def _symptom(symptom: Symptom, indent: int) -> RenderableType:
@@ -177,6 +209,7 @@ def _finding(finding: Finding, report: Report, sources: Sources, width: int) -> 
     kind, remedy = phrases.remedy(finding)
     where = "" if trail or _loop_line(finding, excerpt) else phrases.where(finding)
     details = [("where", where, "dim"), ("seen", phrases.evidence(finding), "dim")]
+    details.append(("mend", phrases.way_out(finding) if report.command == "run" else "", "green"))
     details.append((kind, remedy, "green" if kind == "fix" else "yellow"))
     for label, text, style in details:
         if text:
