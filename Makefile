@@ -39,9 +39,11 @@ rule: $(STAMP) ## NAME=some-ailment: a new rule folder, whose questions fail unt
 rerecord: $(STAMP) ## [NAME=some-ailment]: record every rule's specimens again (needs TensorFlow, takes minutes)
 	$(PY) tools/rerecord.py $(NAME)
 
-bench: $(STAMP) ## measure what recording costs and what the fixes gain, into bench/results/
+bench: $(STAMP) ## measure what recording and checking cost and what the fixes gain, into bench/results/
 	$(PY) bench/overhead.py
 	$(PY) bench/specimens.py
+	$(PY) bench/check.py
+	$(PY) bench/crater.py --check
 
 $(STAMP): pyproject.toml constraints.txt
 	@for python in python3.11 python3; do \

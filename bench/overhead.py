@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import re
 import runpy
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from surroundings import HERE, surroundings
 
 from hotloop.record.stage import Stage, prepare
 from hotloop.series import bootstrap_ratio
 
-HERE = Path(__file__).resolve().parent
 PROGRAMS = {"eager_ops": 1.10, "keras_fit": 1.03}  # the most that recording may cost
 WARM = 12  # parts before the first that counts: traces, caches, the recorder's first and densest second
+
+PACKAGES = ("hotloop", "tensorflow-cpu", "keras", "numpy")
 
 Part = Callable[[], float]
 
@@ -81,25 +80,6 @@ def compared(found: list[tuple[float, float]], limit: float) -> dict[str, Any]:
     }
 
 
-def surroundings() -> dict[str, Any]:
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
-    packages = ("hotloop", "tensorflow-cpu", "keras", "numpy")
-    return {
-        "machine": {"cpu": _cpu(), "cpus": os.cpu_count(), "system": platform.system(), "gpu": None},
-        "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in packages},
-        "commit": commit.stdout.strip(),
-    }
-
-
-def _cpu() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor()
-    found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
-    return found[1] if found else platform.processor()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=200)
@@ -117,7 +97,7 @@ def main() -> None:
         print(f"{name}: {results[name]['ratio']:.3f} {results[name]['interval']} (limit {limit})", flush=True)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     arguments.output.write_text(
-        json.dumps({**surroundings(), "pairs": arguments.pairs, "results": results}, indent=1) + "\n"
+        json.dumps({**surroundings(*PACKAGES), "pairs": arguments.pairs, "results": results}, indent=1) + "\n"
     )
 
 

@@ -8,7 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from overhead import HERE, surroundings
+from overhead import PACKAGES
+from surroundings import HERE, surroundings
 
 from hotloop.diagnose import diagnose
 from hotloop.record import record
@@ -46,7 +47,7 @@ def main() -> None:
     for rule in all_rules():
         results[rule.name] = measure(rule, arguments.runs)
         print(rule.name, results[rule.name], flush=True)
-    arguments.output.write_text(json.dumps({**surroundings(), "results": results}, indent=2) + "\n")
+    arguments.output.write_text(json.dumps({**surroundings(*PACKAGES), "results": results}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+"""Where a figure was measured: the machine, the versions, the commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+def surroundings(*packages: str) -> dict[str, Any]:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
+    return {
+        "machine": {"cpu": _cpu(), "cpus": os.cpu_count(), "system": platform.system(), "gpu": None},
+        "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in packages},
+        "commit": commit.stdout.strip(),
+    }
+
+
+def _cpu() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor()
+    found = re.search(r"^model name\s*: (.+)$", text, re.MULTILINE)
+    return found[1] if found else platform.processor()
