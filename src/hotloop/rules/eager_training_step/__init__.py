@@ -48,7 +48,7 @@ def check(project: Project) -> Iterator[Finding]:
             if tape is None or not _trains(where.scope, tape, project):
                 continue
             found = in_loop(project, where)
-            if found:
+            if found and not _handed_on(where.scope, project):
                 place = place_of(module, node)
                 message = (
                     f"A training step runs eagerly {each(found, place)}: each op is sent from Python one by one. "
@@ -72,6 +72,21 @@ def _trains(scope: Scope, tape: str, project: Project) -> bool:
         return False
     homes = [scope, *[call.where.scope for call in project.callers(scope)]]
     return any(any(_calls(home, UPDATES)) for home in homes)
+
+
+def _handed_on(scope: Scope, project: Project) -> bool:
+    """`self.train_fn = wrap(self.train)`, in its class or where that comes from: whoever takes it may compile it."""
+    waiting = [scope.parent] if scope.is_method and scope.parent else []
+    seen: set[Scope] = set()
+    while waiting:
+        owner = waiting.pop()
+        seen.add(owner)
+        waiting += [base.scope for base in project.bases(owner) if base.scope and base.scope not in seen]
+        values = (binding.value for bindings in owner.attributes.values() for binding in bindings)
+        takers = (value for value in values if isinstance(value, ast.Call))
+        if any(ast.unparse(given) == f"self.{scope.name}" for taker in takers for given in taker.args):
+            return True
+    return False
 
 
 def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> Iterator[ast.Call]:

@@ -73,6 +73,23 @@ class Custom(tf.keras.Model):
         return {"loss": loss}
 
 
+class Agent:
+    def __init__(self, wrap):
+        self._train_fn = wrap(self._train)
+
+    def train(self, experience):
+        return self._train_fn(experience)
+
+
+class Learner(Agent):
+    def _train(self, experience):
+        # The base class hands it to somebody who may compile it.
+        for epoch in range(self.epochs):
+            with tf.GradientTape() as tape:
+                loss = self.loss(experience)
+            optimizer.apply_gradients(zip(tape.gradient(loss, model.trainable_variables), model.trainable_variables))
+
+
 def saliency(images):
     # Gradients of a picture, nothing trained.
     for image in images:
