@@ -7,6 +7,7 @@ import weakref
 from typing import Any
 
 from hotloop.record.log import Log
+from hotloop.record.memory import rss_reader
 from hotloop.record.probes.watch import FAILED, part, watch
 
 _KEYS = 1000  # distinct (fetches, feeds) remembered per session
@@ -19,20 +20,29 @@ class _Seen:
         self.made = made
         self.keys: set[Any] = set()
         self.graph_ops = -1
+        self.latest: tuple[Any, dict[int, weakref.ref[Any]]] = ((), {})  # fetched last, and what was fed
+        self.updated = False  # by what was fetched last: an operation, not a value
 
 
 def install(log: Log) -> None:
     session = part("tensorflow.python.client.session:BaseSession")
     sessions: weakref.WeakKeyDictionary[Any, _Seen] = weakref.WeakKeyDictionary()
     graphs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # ops at the last run
+    living: dict[str, weakref.WeakSet[Any]] = {}  # by where they were made: sessions neither closed nor dropped
+    rss = rss_reader()
 
     def made(state: Any, seconds: float, result: Any) -> None:
         if result is not FAILED:
             stack = log.frames.here()
-            sessions[state] = _Seen(f"{stack[0][0]}:{stack[0][1]}" if stack else "")
-            log.emit("session", seconds=seconds, stack=stack)
+            where = f"{stack[0][0]}:{stack[0][1]}" if stack else ""
+            sessions[state] = _Seen(where)
+            alive = living.setdefault(where, weakref.WeakSet())
+            alive.add(state)
+            log.emit("session", seconds=seconds, stack=stack, example={"alive": len(alive), "rss": rss()})
 
     def close_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        for alive in living.values():
+            alive.discard(args[0])
         collected = sys._getframe(2).f_code.co_name == "__del__"  # dropped, not closed
         return None if collected or getattr(args[0], "_closed", False) else True
 
@@ -53,12 +63,13 @@ def install(log: Log) -> None:
         seen.graph_ops = ops
         grown = ops - graphs.get(graph, ops)
         graphs[graph] = ops
+        again = _is_again(seen, key[0], feeds)
+        updated, seen.updated = seen.updated and again, _updates(fetches)
         before, log.doing = log.doing, "setup" if cold else log.doing
-        return cold, ops, grown, before, seen.made
+        return cold, before, seen.made, {"graph_ops": ops, "grown": grown, "again": again, "updated": updated}
 
     def run_ends(state: Any, seconds: float, result: Any) -> None:
-        cold, ops, grown, log.doing, where = state
-        numbers = {"graph_ops": ops, "grown": grown}
+        cold, log.doing, where, numbers = state
         log.emit(
             "session.cold" if cold else "session.run",
             subject=where,
@@ -70,6 +81,24 @@ def install(log: Log) -> None:
     watch(log, session, "__init__", lambda args, kwargs: args[0], made)
     watch(log, session, "close", close_begins, closed)
     watch(log, session, "run", run_begins, run_ends)
+
+
+def _is_again(seen: _Seen, fetched: Any, feeds: Any) -> bool:
+    """Whether another value is computed from the very arrays that the run before was fed."""
+    feeds = feeds if isinstance(feeds, dict) else {}
+    before, fed = seen.latest
+    same = bool(fed) and len(fed) == len(feeds) and before != fetched
+    same = same and all(id(key) in fed and fed[id(key)]() is value for key, value in feeds.items())
+    try:
+        seen.latest = fetched, {id(key): weakref.ref(value) for key, value in feeds.items()}
+    except TypeError:  # a number or a list, of which there may be two alike
+        seen.latest = (), {}
+    return same
+
+
+def _updates(fetches: Any) -> bool:
+    parts = fetches if isinstance(fetches, list | tuple) else [fetches]
+    return any(hasattr(one, "node_def") and not hasattr(one, "dtype") for one in parts)
 
 
 def _key(fetches: Any) -> Any:

@@ -25,10 +25,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, LoopRun, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.calls import may_be
 from hotloop.rules.fetch_per_step.runs import groups
-from hotloop.rules.loops import each, in_loop, may_be
+from hotloop.rules.loops import each, in_loop
 from hotloop.source.module import Call, Loop, Module
 from hotloop.source.project import is_guarded
 
@@ -118,3 +119,22 @@ def _waits(call: Call, project: Project) -> bool:
         made = values[-1] if values else made
     target = project.resolve(made.func, scope) if isinstance(made, ast.Call) else None
     return target is not None and (target.kind == "traced" or target.name.startswith(("tf.reduce_", "keras.losses.")))
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    again: dict[LoopRun, list[measured.Recurring]] = {}
+    for at in measured.recurring(recording, recording.of_kind("session.run")):
+        if at.total("again") >= max(measured.FEW, 0.5 * at.count):
+            again.setdefault(at.loop, []).append(at)
+    for loop, sites in again.items():
+        first = min(sites, key=lambda at: at.place.line)
+        runs = sum(at.total("again") for at in sites)
+        updated = any(at.total("updated") for at in sites)
+        after = " The values are then those before the update." if updated else ""
+        yield measured.finding(
+            RULE, recording, first, sum(at.seconds * at.total("again") / at.count for at in sites),
+            f"The session ran again with the same feed {round(runs / loop.steps, 1):g} times a step in {loop.steps:,} "
+            f"steps {{cost}}, to fetch another value. Fetch them in one call, as a list.{after}",
+            evidence=[Evidence("runs with the same feed", runs)],
+            confidence="medium" if updated else "high",
+        )  # fmt: skip

@@ -23,8 +23,10 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSIONS
 from hotloop.source.flow import in_loop as stands_in
@@ -44,9 +46,8 @@ WAY_OUT = "each holds its graph and its variables until the program ends. Keep o
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
-            name = project.name_of(call.node.func, call.where.scope)
-            found = in_loop(project, call.where) if name in SESSIONS else None
+        for call, name in named(module, project, SESSIONS):
+            found = in_loop(project, call.where)
             if found is None or is_guarded(call.where):
                 continue
             kept = _Kept(call, found, project).by(name == "tf.InteractiveSession")
@@ -176,3 +177,22 @@ def _names(node: ast.expr, where: Context) -> set[str]:
     if isinstance(statement, ast.Assign) and statement.value is node:
         return {name for target in statement.targets for name in names_stored(target)}
     return set()
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    closed = sum(event.count for event in recording.of_kind("session.close"))
+    for at in measured.recurring(recording, recording.of_kind("session")):
+        seen = [example for event in at.events for example in event.examples if "alive" in example]
+        alive = max((int(example["alive"]) for example in seen), default=0)
+        if alive < max(measured.FEW, 0.5 * at.count) or closed >= alive:
+            continue
+        first, last = seen[0], seen[-1]
+        more = int(last["alive"]) - int(first["alive"])
+        each = max(0.0, float(last["rss"]) - float(first["rss"])) / max(1, more)
+        yield measured.finding(
+            RULE, recording, at, 0.0,
+            f"{alive} sessions were open at once, {words.size(each)} of memory each: "
+            f"{WAY_OUT}",
+            evidence=[Evidence("open sessions", alive), Evidence("memory each", each, "bytes")],
+            bytes_per_step=each * at.count / at.loop.steps,
+        )  # fmt: skip
