@@ -84,7 +84,7 @@ def _switched_off(module: Module, project: Project) -> Iterator[Finding]:
             continue
         for target in node.targets:
             switch = _switch(target, where, project)
-            if switch is not None and not _prefetches(module, project):
+            if switch is not None and not _prefetches(module, project) and not _is_chosen(where):
                 message = (
                     f"`{switch} = False` takes away the prefetch that TensorFlow adds, so that loading and training "
                     "take turns. Drop it, or end the pipeline with `.prefetch(tf.data.AUTOTUNE)`."
@@ -113,6 +113,13 @@ def _prefetches(module: Module, project: Project) -> bool:
     chains = pipelines(module, project)
     with_options = [p for p in chains if "with_options" in p.names]
     return any("prefetch" in p.names for p in with_options or chains)
+
+
+def _is_chosen(where: Context) -> bool:
+    """Whether the `if` it stands in prefetches otherwise: whoever wrote that knew what is given up here."""
+    choices = (n for n in where.scope.module.contexts if isinstance(n, ast.If) and n.test in where.tests)
+    inner = (node for choice in choices for node in ast.walk(choice))
+    return any(isinstance(node, ast.Attribute) and node.attr == "prefetch" for node in inner)
 
 
 # -- Python in the training loop --------------------------------------------------------------------------------------

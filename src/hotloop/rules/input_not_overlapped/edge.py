@@ -82,6 +82,17 @@ def switched_on(ds):
     return ds.with_options(options)
 
 
+def own_queue(ds, queue):
+    # What runs ahead is the queue's own threads: the author chose.
+    if queue is not None:
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        ds = ds.with_options(options)
+    else:
+        ds = ds.prefetch(tf.data.AUTOTUNE)
+    return ds
+
+
 def other_options(settings):
     settings.fast.enabled = False
     settings.inject_prefetch = False
