@@ -16,6 +16,7 @@ from hotloop.model import HotloopError
 
 if TYPE_CHECKING:
     from hotloop.model import Report
+    from hotloop.record import Limit
 
 FORMATS = ("terminal", "json")
 FINDING_FORMATS = (*FORMATS, "sarif", "github", "junit")
@@ -60,8 +61,15 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--recording", metavar="FILE", help="also keep the recording here")
     _add_output(run, FINDING_FORMATS)
     _add_fail_on(run)
-    run.add_argument("program", help="the program, as you would give it to python")
-    run.add_argument("args", nargs=argparse.REMAINDER, help="the program's own arguments")
+    run.add_argument("--time-limit", metavar="60s", help="end the program after this time (s, m or h), as Ctrl-C would")
+    run.add_argument("--steps", type=int, metavar="N", help="end it after N steps of a loop in which TensorFlow works")
+    run.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, default=[], help="a module, as `python -m` takes it"
+    )
+    told = (
+        "the program and its arguments, as you would give them to python; or, after --, a whole command: -- python ..."
+    )
+    run.add_argument("command", nargs=argparse.REMAINDER, metavar="program args...", help=told)
     run.set_defaults(handler=_run)
 
     report = verbs.add_parser("report", help="render the last recording again; nothing runs")
@@ -133,9 +141,28 @@ def _run(arguments: argparse.Namespace) -> int:
     from hotloop.report.failing import conditions
 
     wanted = conditions(arguments.fail_on)
-    report, code = run_and_diagnose([arguments.program, *arguments.args], keep=_path(arguments.recording))
+    report, code = run_and_diagnose(_command(arguments), keep=_path(arguments.recording), limit=_limit(arguments))
     _show(report, arguments, stream=sys.stderr)
     return _failed(report, wanted) or code
+
+
+def _command(arguments: argparse.Namespace) -> list[str]:
+    module = ["-m", *arguments.module] if arguments.module else []
+    return [*module, *arguments.command]
+
+
+def _limit(arguments: argparse.Namespace) -> Limit:
+    from hotloop.record import Limit
+    from hotloop.words import seconds_in
+
+    if arguments.steps is not None and arguments.steps < 1:
+        raise HotloopError("`--steps` is a number of steps: at least 1.")
+    if arguments.time_limit is None:
+        return Limit(steps=arguments.steps)
+    seconds = seconds_in(arguments.time_limit)
+    if not seconds:
+        raise HotloopError(f"`--time-limit {arguments.time_limit}` is not a time. Write 60s, 5m or 1h.")
+    return Limit(seconds, arguments.steps)
 
 
 def _report(arguments: argparse.Namespace) -> int:

@@ -28,6 +28,7 @@ from hotloop.rules import Rule, all_rules
 from hotloop.settings import last_recording
 
 if TYPE_CHECKING:
+    from hotloop.record import Limit
     from hotloop.source import Project
 
 FOLD = 0.02  # of the run: below, a cause is not worth a line
@@ -39,11 +40,11 @@ FEW_SAMPLES = 50
 EVENTS = 300  # in a report; a recording may hold thousands
 
 
-def run_and_diagnose(argv: Sequence[str], keep: Path | None = None) -> tuple[Report, int]:
+def run_and_diagnose(argv: Sequence[str], keep: Path | None = None, limit: Limit | None = None) -> tuple[Report, int]:
     """Run a program, keep its recording, say what is wrong; with the exit code that a shell would see."""
-    from hotloop.record import record
+    from hotloop.record import NO_LIMIT, record
 
-    recording, completed = record(list(argv))
+    recording, completed = record(list(argv), limit=limit or NO_LIMIT)
     code = completed.code
     if code < 0 and recording.exit.signal is None:
         recording = replace(recording, exit=Exit(None, -code, recording.exit.exception))
@@ -305,7 +306,9 @@ def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:
 def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
     notes = []
     ended = recording.exit
-    if ended.signal is not None:
+    if stopped := recording.meta.get("stopped"):
+        notes.append(f"The program was stopped {stopped}: this is what was seen until then.")
+    elif ended.signal is not None:
         notes.append(f"The program was ended by {_signal_name(ended.signal)}: this is what was seen until then.")
     elif ended.exception:
         notes.append(f"The program ended with {ended.exception}: this is what was seen until then.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 DURATIONS = ((0.9995e-3, 1e6, "µs"), (0.9995, 1e3, "ms"), (119.95, 1.0, "s"), (7197.0, 1 / 60, "min"))
 
@@ -40,6 +41,12 @@ def duration(seconds: float) -> str:
         if size < limit:
             return f"{number(seconds * factor)} {unit}"
     return f"{number(seconds / 3600)} h"
+
+
+def seconds_in(text: str) -> float | None:
+    """The other way: "90", "90s", "1.5m", "2h". None: that is no time."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|h)?", text.strip())
+    return float(match[1]) * {"m": 60.0, "h": 3600.0}.get(match[2], 1.0) if match else None
 
 
 def size(bytes_: float) -> str:

@@ -7,16 +7,19 @@ import dataclasses
 import json
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hotloop.model import Exit, HotloopError, Recording
+from hotloop.record.command import Command, understand
 
 CHILD = Path(__file__).with_name("child.py")
+POLL = 0.2
+ROOM = 1 << 16  # bytes that the smallest recording may need
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,19 @@ class Completed:
     code: int
     stdout: bytes = b""
     stderr: bytes = b""
+    stopped: bool = False  # by us, at a limit: then `code` is 0
+
+
+@dataclass(frozen=True)
+class Limit:
+    """When to end the program: after so many seconds, or steps of a loop. `grace`: how long it may take to go."""
+
+    seconds: float | None = None
+    steps: int | None = None
+    grace: float = 20.0
+
+
+NO_LIMIT = Limit()
 
 
 def record(
@@ -38,17 +54,31 @@ def record(
     capture: bool = False,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
+    limit: Limit = NO_LIMIT,
 ) -> tuple[Recording, Completed]:
-    """Run `argv` (a program's path and its arguments) and measure it. The program sees nothing of it."""
-    _check_program(argv, cwd)
-    with tempfile.TemporaryDirectory(prefix="hotloop-") as scratch:
-        target = recording.absolute() if recording else Path(scratch) / "recording.json"
+    """Run `argv` (see `understand`: a program's path and its arguments) and measure it. The program sees nothing."""
+    command = understand(argv, cwd or Path(), env)
+    with _scratch() as scratch:
+        target = recording.absolute() if recording else scratch / "recording.json"
         target.unlink(missing_ok=True)
-        options = {"recording": str(target), "sample": sample, "observe": observe, "seed": seed}
-        command = [sys.executable, str(CHILD), json.dumps(options), *argv]
-        completed = _run(command, capture=capture, cwd=cwd, env=env)
+        refusal, mark = scratch / "refused", scratch / "stopped"
+        options = {
+            "recording": str(target),
+            "sample": sample,
+            "observe": observe,
+            "seed": seed,
+            "module": command.module,
+            "original": command.original,
+            "given": list(argv[argv[0] == "--" :]),
+            "refusal": str(refusal),
+            "seconds": limit.seconds,
+            "steps": limit.steps,
+            "mark": str(mark),
+        }
+        started = [command.python, *command.options, str(CHILD), json.dumps(options), command.program, *command.args]
+        completed = _run(started, limit, mark, capture=capture, cwd=cwd, env=env)
         if not target.exists():
-            raise HotloopError(f"`{argv[0]}` ended (code {completed.code}) before anything could be recorded.")
+            raise _nothing_recorded(command, completed, target, refusal)
         found = Recording.load(target)
         if found.exit.code is None:
             found = dataclasses.replace(found, exit=_exit(completed.code, found.exit.exception))
@@ -57,29 +87,61 @@ def record(
     return found, completed
 
 
-def _check_program(argv: Sequence[str], cwd: Path | None) -> None:
-    if not argv:
-        raise HotloopError("there is no program to run.")
-    path = (cwd or Path()) / argv[0]
-    if path.is_dir():
-        raise HotloopError(f"`{argv[0]}` is a directory. Give the program's file.")
-    if not path.is_file():
-        raise HotloopError(f"there is no file `{argv[0]}`. Give the path of a Python program.")
+@contextlib.contextmanager
+def _scratch() -> Iterator[Path]:
     try:
-        with path.open("rb") as file:
-            start = file.read(4096)
+        folder = tempfile.TemporaryDirectory(prefix="hotloop-", ignore_cleanup_errors=True)
     except OSError as error:
-        raise HotloopError(f"cannot read `{argv[0]}`: {error.strerror or error}.") from error
-    if b"\0" in start or path.suffix in {".sh", ".ipynb", ".pyc", ".so", ".zip"}:
-        raise HotloopError(f"`{argv[0]}` is not Python source. Give the path of a Python program.")
+        raise HotloopError(f"there is no folder to record into: {error.strerror or error}. Set TMPDIR.") from error
+    with folder as name:
+        yield Path(name)
 
 
-def _run(command: list[str], *, capture: bool, cwd: Path | None, env: Mapping[str, str] | None) -> Completed:
+def _nothing_recorded(command: Command, completed: Completed, target: Path, refusal: Path) -> HotloopError:
+    if refusal.exists():
+        return HotloopError(refusal.read_text())
+    try:
+        target.write_bytes(bytes(ROOM))
+        target.unlink()
+    except OSError as error:
+        why = error.strerror or error
+        return HotloopError(f"the recording could not be written to {target.parent}: {why}. Set TMPDIR elsewhere.")
+    return HotloopError(f"`{command.program}` ended (code {completed.code}) before anything could be recorded.")
+
+
+def _run(
+    command: list[str], limit: Limit, mark: Path, *, capture: bool, cwd: Path | None, env: Mapping[str, str] | None
+) -> Completed:
     pipe = subprocess.PIPE if capture else None
     with _interrupts_left_to_the_child():
         process = subprocess.Popen(command, stdout=pipe, stderr=pipe, cwd=cwd, env=dict(env) if env else None)
-        stdout, stderr = process.communicate()
-    return Completed(process.returncode, stdout or b"", stderr or b"")
+        stdout, stderr = process.communicate() if limit == NO_LIMIT else _wait(process, limit, mark)
+    stopped = mark.exists()
+    return Completed(0 if stopped else process.returncode, stdout or b"", stderr or b"", stopped)
+
+
+def _wait(process: subprocess.Popen[bytes], limit: Limit, mark: Path) -> tuple[bytes, bytes]:
+    """Once the program was told to end, it has `limit.grace` seconds for it."""
+    told: float | None = None
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=POLL)
+        if told is None and mark.exists():
+            told = time.monotonic()
+        if told is not None and time.monotonic() >= told + limit.grace:
+            _kill(process.pid)
+            return process.communicate()
+
+
+def _kill(pid: int) -> None:
+    """With the processes that it started: they would hold its output open."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        for one in (*process.children(recursive=True), process):
+            with contextlib.suppress(psutil.Error):
+                one.kill()
 
 
 @contextlib.contextmanager

@@ -24,15 +24,16 @@ _INSIDE_ONE_FUNCTION = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<gen
 class Frames:
     """Tells the user's frames from all others. Cached by file name: a stack costs microseconds."""
 
-    def __init__(self, program: Path, cwd: Path) -> None:
-        program = program.resolve()
-        cwd = cwd.resolve()
-        self.folder = str(program.parent) + os.sep
-        self.root = str(cwd) if program.is_relative_to(cwd) else str(program.parent)
+    def __init__(self, program: Path, cwd: Path, folder: Path | None = None, *, tool: bool = False) -> None:
+        """`folder`: the program's own, where that is not the one it lies in. A `tool` is not the user's at all."""
+        program, cwd = program.resolve(), cwd.resolve()
+        home = (folder or program.parent).resolve()
+        self.folder = "" if tool else str(home) + os.sep
+        self.root = str(cwd) if tool or program.is_relative_to(cwd) else str(home)
         self._known: dict[str, str] = {}
         self._packages: dict[str, str] = {}
         self._foreign = tuple(
-            {str(Path(p).resolve()) + os.sep for p in sysconfig.get_paths().values() if _is_library(p)}
+            {str(Path(p).resolve()) + os.sep for name, p in sysconfig.get_paths().items() if _is_library(name)}
         )
 
     def shown(self, filename: str) -> str:
@@ -55,7 +56,7 @@ class Frames:
         path = os.path.realpath(filename)
         if path.startswith(HERE) or not _LIBRARIES.isdisjoint(path.split(os.sep)):
             return ""
-        if path.startswith(self.folder):
+        if self.folder and path.startswith(self.folder):
             return self.relative(path)
         if path.startswith((PACKAGE, *self._foreign)) or not path.startswith(self.root + os.sep):
             return ""
@@ -164,6 +165,8 @@ def short_path(filename: str) -> str:
     return filename
 
 
-def _is_library(path: str) -> bool:
-    """`data` and `scripts` may be a prefix like /usr, under which programs live too."""
-    return path in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+def _is_library(name: str) -> bool:
+    """`data` may be a prefix like /usr, under which programs live too, and so may `scripts` outside an environment."""
+    return name in {"stdlib", "platstdlib", "purelib", "platlib"} or (
+        name == "scripts" and sys.prefix != sys.base_prefix
+    )

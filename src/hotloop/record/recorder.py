@@ -6,16 +6,18 @@ import os
 import platform
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 from hotloop import __version__
-from hotloop.model import Exit, Recording, Sample, Series
+from hotloop.model import Exit, Place, Recording, Sample, Series
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
 from hotloop.record.track import Track
+
+IDLE = frozenset({"python", "library"})  # phases in which TensorFlow does nothing
 
 
 class Recorder:
@@ -51,6 +53,11 @@ class Recorder:
     def mine(self) -> bool:
         """False in a process forked from the recorded one: it must leave the recording alone."""
         return os.getpid() == self.log.pid
+
+    def frames_at_work(self) -> Iterator[Place]:
+        """The user's lines under which TensorFlow was seen: by a probe, or by the sampler."""
+        yield from (frame for event in self.log.events() for frame in event.stack)
+        yield from (frame for sample in self.samples() if sample.phase not in IDLE for frame in sample.stack)
 
     def drain(self) -> None:
         with self._lock:

@@ -14,6 +14,7 @@ from typing import Any
 from hotloop.model import Exit
 from hotloop.record.frames import Frames, is_ours
 from hotloop.record.imports import Finder
+from hotloop.record.limits import Limits
 from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
 from hotloop.record.probes.arrivals import arrivals
 from hotloop.record.probes.eager import OpCounter
@@ -27,6 +28,7 @@ from hotloop.record.sampler import (
     Clockwork,
     Sampler,
 )
+from hotloop.record.whereabouts import Whereabouts, of_script
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,16 @@ class Stage:
     clockwork: Clockwork
     ops: OpCounter
     code: types.CodeType | None
+    limits: Limits
+
+    @property
+    def stopped(self) -> bool:
+        """We have asked the program to end."""
+        return bool(self.limits.reached)
 
     def begin(self) -> None:
         self.recorder.start()
+        self.limits.start()
         self.recorder.log.attempt(self.recorder.write)
         self.clockwork.start()
 
@@ -55,10 +64,13 @@ class Stage:
             self.recorder.log.attempt(self.recorder.write_if_more_happened)
 
 
-def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage:
-    frames = Frames(program, Path.cwd())
-    path = os.path.abspath(program)
-    recorder = Recorder(Path(options["recording"]), Path(os.path.realpath(path)), argv, frames)
+def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, Any]) -> Stage:
+    """`program`: a script's path, or where a module is, which then gets its ticks when it is imported."""
+    where = of_script(program) if isinstance(program, Path) else program
+    frames = Frames(where.program, Path.cwd(), where.folder, tool=where.folder is None)
+    recorder = Recorder(Path(options["recording"]), where.program, argv, frames)
+    if where.name:
+        recorder.meta["program"] = where.name
     log = recorder.log
     ops = OpCounter()
     finder = Finder(frames, log, recorder.tracks, arrivals(recorder, ops, options))
@@ -66,13 +78,19 @@ def prepare(program: Path, argv: list[str], options: Mapping[str, Any]) -> Stage
     recorder.living["import_seconds"] = lambda: round(finder.import_nanoseconds / 1e9, 6)
     clockwork = Clockwork(log, recorder.write)
     clockwork.every(DRAIN_EVERY, recorder.drain)
+    limits = Limits(recorder, seconds=options.get("seconds"), steps=options.get("steps"), mark=options.get("mark"))
+    if limits.any:
+        clockwork.every(DRAIN_EVERY, limits.look)
     _watch_memory(recorder, clockwork, often=options["sample"])
     if options["sample"]:
         sampler = Sampler(log, ops, lambda: finder.importing)
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
-    return Stage(recorder, clockwork, ops, finder.ticked(path, frames.shown(path)))
+    code = None
+    if isinstance(program, Path) and (shown := frames.shown(os.path.abspath(program))):
+        code = finder.ticked(os.path.abspath(program), shown)
+    return Stage(recorder, clockwork, ops, code, limits)
 
 
 def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:
