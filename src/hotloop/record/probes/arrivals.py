@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hotloop.record.probes import Install, built, eager, graphs, install_all, keras, loads, observe, sessions, traces
+from hotloop.record.probes.data import Pipelines
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.switches import Switches
 from hotloop.record.recorder import Recorder
@@ -14,7 +15,8 @@ from hotloop.record.recorder import Recorder
 def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
     """What to do when the program has imported each library."""
     log, switches, found = recorder.log, Switches(), traces.Traces()
-    loops = keras.KerasLoops(recorder.tracks, switches)
+    pipelines = Pipelines()
+    loops = keras.KerasLoops(recorder.tracks, switches, pipelines)
     observer = observe.Observer(recorder.observables) if options["observe"] else None
     if observer is not None:
         recorder.living["observed"] = lambda: observer.count
@@ -27,7 +29,9 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ("models loaded", loads.install_tensorflow),
         ("gradients", eager.install_gradients),
         ("updates by v1 optimizers", eager.install_v1_updates),
-        ("waiting for input", eager.install_input),
+        ("data sets", pipelines.install_datasets),
+        ("waiting for input", pipelines.install_iterators),
+        ("Python in input pipelines", pipelines.install_python),
         ("functions run eagerly", switches.install_eagerly),
         ("threads", switches.install_threads),
     ]

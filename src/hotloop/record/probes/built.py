@@ -9,14 +9,15 @@ from typing import Any
 
 from hotloop.record.frames import Frames, Stack, is_ours
 from hotloop.record.log import Log, Tally
-from hotloop.record.probes.watch import FAILED, part, watch
+from hotloop.record.probes.watch import FAILED, keras2, part, watch
 
 MADE = (
-    "keras.src.layers.layer:Layer",
-    "keras.src.metrics.metric:Metric",
-    "keras.src.optimizers.base_optimizer:BaseOptimizer",
+    ("keras.src.layers.layer:Layer", *keras2("engine.base_layer:Layer")),
+    ("keras.src.metrics.metric:Metric", *keras2("engine.base_layer:Layer")),  # in Keras 2, a metric is a layer
+    ("keras.src.optimizers.base_optimizer:BaseOptimizer", *keras2("optimizers.optimizer:Optimizer")),
 )
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "__call__", "wrapper"})
+MODEL = ("keras.src.models.model:Model", *keras2("engine.training:Model"))
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "__call__", "wrapper", "_method_wrapper", "error_handler"})
 
 
 def install(log: Log) -> None:
@@ -32,9 +33,9 @@ def install(log: Log) -> None:
         tally.add(seconds, {"models": float(isinstance(made, model)), "dropped": 0.0})
         weakref.finalize(made, _dropped, tally).atexit = False
 
-    model = part("keras.src.models.model:Model")
-    for owner in MADE:
-        watch(log, part(owner), "__init__", begins, ends)
+    model = part(*MODEL)
+    for owner in dict.fromkeys(part(*places) for places in MADE):
+        watch(log, owner, "__init__", begins, ends)
 
 
 def _dropped(tally: Tally) -> None:

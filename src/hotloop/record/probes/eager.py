@@ -1,4 +1,4 @@
-"""Eager execution: operations dispatched, gradients taken, updates applied, elements waited for."""
+"""Eager execution: operations dispatched, gradients taken, updates applied."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import FAILED, Depth, disguise, part, watch, watch_outermost
+from hotloop.record.probes.watch import FAILED, Depth, disguise, keras2, part, watch, watch_outermost
 
 COUNTED_FIRST = 2000  # operations that are all counted and timed, before only some windows are
 ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
@@ -89,20 +89,15 @@ def install_gradients(log: Log) -> None:
 
 def install_updates(log: Log) -> None:
     """`apply` and `apply_gradients` call each other in some versions: the outermost counts."""
-    optimizer = part("keras.src.optimizers.base_optimizer:BaseOptimizer")
+    optimizer = part("keras.src.optimizers.base_optimizer:BaseOptimizer", *keras2("optimizers.optimizer:Optimizer"))
     eagerly = _eagerly()
-    for name in ("apply_gradients", "apply"):
+    for name in ("apply_gradients", "apply") if hasattr(optimizer, "apply") else ("apply_gradients",):
         watch_outermost(log, _applying, optimizer, name, eagerly, _emits(log, "apply"))
 
 
 def install_v1_updates(log: Log) -> None:
     optimizer = part("tensorflow.python.training.optimizer:Optimizer")
     watch_outermost(log, _applying, optimizer, "apply_gradients", _eagerly(), _emits(log, "apply"))
-
-
-def install_input(log: Log) -> None:
-    iterator = part("tensorflow.python.data.ops.iterator_ops:OwnedIterator")
-    watch(log, iterator, "__next__", lambda args, kwargs: True, _emits(log, "input"))
 
 
 def _emits(log: Log, kind: str) -> Callable[[Any, float, Any], None]:

@@ -11,14 +11,16 @@ from typing import Any
 from hotloop.model import Place
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
+from hotloop.record.probes.data import Pipelines
 from hotloop.record.probes.switches import Switches
-from hotloop.record.probes.watch import FAILED, part, watch
+from hotloop.record.probes.watch import FAILED, keras2, part, watch
 from hotloop.record.track import Track
 
 KINDS = {"fit": "train", "evaluate": "test", "predict": "predict"}
 DEFAULT_BATCH = 32  # Keras' own
-TRAINERS = ("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", "tf_keras.src.engine.training:Model")
-CALLBACKS = ("keras.src.callbacks.callback_list:CallbackList", "tf_keras.src.callbacks:CallbackList")
+TRAINER = ("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", *keras2("engine.training:Model"))
+COMPILER = ("keras.src.trainers.trainer:Trainer", *keras2("engine.training:Model"))
+CALLBACKS = ("keras.src.callbacks.callback_list:CallbackList", *keras2("callbacks:CallbackList"))
 
 
 class _Call(threading.local):
@@ -32,21 +34,22 @@ class _Call(threading.local):
 class KerasLoops:
     """One track per kind and line. No callback is added: by those Keras decides when to wait for results."""
 
-    def __init__(self, tracks: list[Track], switches: Switches) -> None:
+    def __init__(self, tracks: list[Track], switches: Switches, pipelines: Pipelines) -> None:
         self._tracks = tracks
+        self._pipelines = pipelines
         self._switches = switches
         self._compiled: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # where each model was
         self._by_key: dict[tuple[str, Stack], Track] = {}
         self._call = _Call()
 
     def install_keras(self, log: Log) -> None:
-        self._install(log, 0)
+        self._install(log, part(*TRAINER), part(*CALLBACKS))
 
     def install_tf_keras(self, log: Log) -> None:
-        self._install(log, 1)
+        """Beside Keras 3, which was there first."""
+        self._install(log, part(TRAINER[-1]), part(CALLBACKS[-1]))
 
-    def _install(self, log: Log, which: int) -> None:
-        trainer, callbacks = part(TRAINERS[which]), part(CALLBACKS[which])
+    def _install(self, log: Log, trainer: Any, callbacks: Any) -> None:
         for kind, stage in KINDS.items():
             watch(log, trainer, kind, self._begins(log, kind), self._ends(log, kind))
             watch(
@@ -67,7 +70,7 @@ class KerasLoops:
             self._compiled[model] = f"{stack[0][0]}:{stack[0][1]}"
             log.emit("compile", seconds=seconds, stack=stack, totals={"again": float(again)})
 
-        watch(log, part("keras.src.trainers.trainer:Trainer"), "compile", lambda args, kwargs: args[0], compiled)
+        watch(log, part(*COMPILER), "compile", lambda args, kwargs: args[0], compiled)
 
     def _begins(self, log: Log, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -116,6 +119,7 @@ class KerasLoops:
             if call.kind == kind and call.track is not None:
                 call.track.ticks.append(perf_counter_ns())
                 call.batches += 1
+                self._pipelines.look_if_due()
 
         return enter
 

@@ -6,18 +6,20 @@ import hashlib
 import os
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import Depth, part, watch_outermost
+from hotloop.record.probes.watch import Depth, keras2, part, watch_outermost
 
+SAVING = keras2("saving.saving_lib")
+LEGACY = ("keras.src.legacy.saving.legacy_h5_format", *keras2("saving.legacy.hdf5_format"))
 TENSORFLOW = (
-    ("tensorflow.python.saved_model.load", "load_partial", "saved_model.load"),
-    ("tensorflow.python.saved_model.loader_impl:SavedModelLoader", "load", "saved_model.load"),
-    ("tensorflow.python.checkpoint.checkpoint:Checkpoint", "restore", "Checkpoint.restore"),
-    ("tensorflow.python.training.saver:Saver", "restore", "Saver.restore"),
+    (("tensorflow.python.saved_model.load",), "load_partial", "saved_model.load"),
+    (("tensorflow.python.saved_model.loader_impl:SavedModelLoader",), "load", "saved_model.load"),
+    (("tensorflow.python.checkpoint.checkpoint:Checkpoint",), "restore", "Checkpoint.restore"),
+    (("tensorflow.python.training.saver:Saver",), "restore", "Saver.restore"),
 )
 KERAS = (
-    ("keras.src.saving.saving_lib", "load_model", "load_model"),
-    ("keras.src.saving.saving_lib", "load_weights_only", "load_weights"),
-    ("keras.src.legacy.saving.legacy_h5_format", "load_model_from_hdf5", "load_model"),
+    (SAVING, "load_model", "load_model"),
+    (SAVING, "load_weights_only", "load_weights"),
+    (LEGACY, "load_model_from_hdf5", "load_model"),
 )
 
 _depth = Depth()
@@ -31,11 +33,11 @@ def install_keras(log: Log) -> None:
     _install(log, KERAS)
 
 
-def _install(log: Log, targets: tuple[tuple[str, str, str], ...]) -> None:
+def _install(log: Log, targets: tuple[tuple[tuple[str, ...], str, str], ...]) -> None:
     missing = []
     for owner, name, shown in targets:
         try:
-            _watch_load(log, part(owner), name, shown)
+            _watch_load(log, part(*owner), name, shown)
         except LookupError as error:
             missing.append(str(error))
     if missing:

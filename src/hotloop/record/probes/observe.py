@@ -10,7 +10,7 @@ from typing import Any
 
 from hotloop.record.frames import Frames, is_ours, package_of
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import FAILED, part, watch
+from hotloop.record.probes.watch import FAILED, keras2, part, watch
 
 CEILING = 2000
 HEAD = 4
@@ -37,7 +37,7 @@ class Observer:
         )
 
     def install_keras(self, log: Log) -> None:
-        trainer = part("keras.src.backend.tensorflow.trainer:TensorFlowTrainer")
+        trainer = part("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", *keras2("engine.training:Model"))
         watch(log, trainer, "predict", lambda args, kwargs: True, self._leaves("predict"))
 
     def _leaves(self, kind: str) -> Any:

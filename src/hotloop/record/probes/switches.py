@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import part, watch, watch_everywhere
+from hotloop.record.probes.watch import keras2, part, watch, watch_everywhere
 
 
 class Switches:
@@ -53,7 +53,7 @@ class Switches:
         )  # fmt: skip
 
     def install_precision(self, log: Log) -> None:
-        module = part("keras.src.backend.config")
+        module = part("keras.src.backend.config", *keras2("backend_config"))
         watch_everywhere(
             log, module, "set_floatx",
             lambda args, kwargs: (*args, *kwargs.values()),

@@ -63,7 +63,7 @@ class Traces:
             if line is None:
                 return
             self._created[cache] = f"{line[0]}:{line[1]}"
-            name, defined, is_users = _definition(log, state._python_function)
+            name, defined, is_users = definition(log, state._python_function)
             log.emit(
                 "function",
                 name,
@@ -115,7 +115,7 @@ class Traces:
 
     def _classify(self, log: Log, function_type: Any, options: Any, stack: Stack) -> tuple[str, bool, dict[str, Any]]:
         """Kind; whether it belongs to the trace before (variables made on the first call); what to show."""
-        name, defined, is_users = _definition(log, options.python_function)
+        name, defined, is_users = definition(log, options.python_function)
         cache = options.function_cache
         example: dict[str, Any] = {"function": name, "defined": defined, "user_defined": is_users}
         example["created"] = self._created.get(id(cache), "")
@@ -193,7 +193,7 @@ def unwrapped(function: Any) -> Any:
     return function
 
 
-def _definition(log: Log, function: Any) -> tuple[str, str, bool]:
+def definition(log: Log, function: Any) -> tuple[str, str, bool]:
     """Name, `path:line`, and whether it is the user's own code."""
     inner = unwrapped(function)
     code = getattr(inner, "__code__", None)

@@ -17,15 +17,21 @@ Leave = Callable[[Any, float, Any], None]
 FAILED = object()  # what `leave` gets in place of a result when the call raised
 
 
-def part(path: str) -> Any:
-    """`module:name.name`, only from what is already imported. A symbol that moved is a LookupError."""
-    module, _, names = path.partition(":")
-    found: Any = sys.modules.get(module)
-    for name in names.split(".") if names else []:
-        found = getattr(found, name, None)
-    if found is None:
-        raise LookupError(path)
-    return found
+def part(*paths: str) -> Any:
+    """The first of `module:name.name` that is there, only from what is already imported. None is: a LookupError."""
+    for path in paths:
+        module, _, names = path.partition(":")
+        found: Any = sys.modules.get(module)
+        for name in names.split(".") if names else []:
+            found = getattr(found, name, None)
+        if found is not None:
+            return found
+    raise LookupError(paths[0])
+
+
+def keras2(path: str) -> tuple[str, ...]:
+    """Where Keras 2 keeps a symbol: 2.13 to 2.15, up to 2.12, and `tf_keras`, its successor."""
+    return f"keras.src.{path}", f"keras.{path}", f"tf_keras.src.{path}"
 
 
 def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:

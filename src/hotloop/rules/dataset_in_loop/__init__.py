@@ -23,20 +23,22 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop.model import Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.consumers import consumers, read
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Loop
 from hotloop.source.project import loops_of
-from hotloop.source.stages import Pipeline, is_source, last_name, may_be_source
+from hotloop.source.stages import Pipeline, is_source, may_be_source
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+MANY_ELEMENTS = 2  # of one iterator: with more it is being read
+NEXT = 3e-4  # seconds to take an element from an iterator that is kept
 TRIGGER = (
     rb"(?s)\b(iter|as_numpy_iterator|make_one_shot_iterator|make_initializable_iterator|\w*Dataset|\w*dataset_from_\w+"
     rb"|make_\w*dataset)\b|\A(?=.*\btensorflow_datasets\b)(?=.*\bload\b)"
@@ -108,7 +110,7 @@ def _is_read_further_in(call: Call) -> bool:
         inner = other.where.loop
         if inner is None or inner is loop or loop is None or loop not in loops_of(other.where):
             continue
-        if last_name(other) in ("get_next", "next", "run") and names & {
+        if other.last in ("get_next", "next", "run") and names & {
             n.id for n in ast.walk(other.node) if isinstance(n, ast.Name)
         }:
             return True
@@ -151,7 +153,7 @@ def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
     readers = list(_readers(call, project))
     if any(isinstance(at, Loop) for _, at in readers):
         return True
-    if any(isinstance(at, Call) and last_name(at) in READS_ALL for _, at in readers):
+    if any(isinstance(at, Call) and at.last in READS_ALL for _, at in readers):
         return True
     if readers:
         return False
@@ -164,6 +166,25 @@ def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
 def _is_asked_once(call: Call, found: InLoop, project: Project) -> bool:
     """Whether it is asked for one element by `next(iter(...))` or `get_next()` in the loop that builds it."""
     for _, at in _readers(call, project):
-        if isinstance(at, Call) and (last_name(at) == "iter" or last_name(at) in MAKES_ITERATOR):
+        if isinstance(at, Call) and (at.last == "iter" or at.last in MAKES_ITERATOR):
             return found.loop in loops_of(at.where) or stands_in(at.where, found.loop) or bool(found.chain)
     return False
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    made = [event for event in recording.of_kind("iterator") if not event.subject]
+    for at in measured.recurring(recording, made):
+        done = at.total("ended") + at.total("dropped")
+        each = at.total("elements") / done if done else MANY_ELEMENTS + 1
+        if each > MANY_ELEMENTS:  # one epoch, fold or file after the other
+            continue
+        inside = measured.within(recording, at.loop)
+        sets = [a for a in measured.recurring(recording, recording.of_kind("dataset")) if a.loop == at.loop]
+        spent = measured.through(inside, [at.place, *(a.place for a in sets)])
+        what = "A data set and its iterator were" if sets else "An iterator was"
+        yield measured.finding(
+            RULE, recording, at, spent * (at.count - 1) / at.count - at.count * NEXT,
+            f"{what} made {at.often} {{cost}}, for {each:.3g} {'element' if each == 1 else 'elements'} each. Make it "
+            "once, before the loop, and take the next element from it.",
+            evidence=[Evidence("iterators", at.count), Evidence("elements each", each)],
+        )  # fmt: skip

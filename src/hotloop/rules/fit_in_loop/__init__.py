@@ -28,7 +28,7 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
-from hotloop.rules.rows import holds_model, is_wide, one_row
+from hotloop.rules.rows import BATCH, holds_model, is_row_of_batch, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.heat import number
@@ -45,7 +45,6 @@ SINGLE = {"fit": "train_on_batch", "evaluate": "test_on_batch"}
 MANY_EPOCHS = 3  # a call: with more, the work begins to outweigh the fixed cost
 # What comes with a data set, never with a single batch.
 FOR_DATA_SETS = {"steps_per_epoch", "validation_data", "validation_split", "validation_steps", "steps"}
-BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
 DATA_SET = re.compile(r"dataset|generator|\bds\b|loader|_gen\b|sequence", re.IGNORECASE)
 
 
@@ -81,24 +80,13 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> tupl
         return None
     if isinstance(data, ast.List) and len(data.elts) > 1:
         data = data.elts[0]  # a model of several inputs
-    if one_row(data, scope, found, project) or _is_row_of_batch(data, call, project):
+    if one_row(data, scope, found, project) or is_row_of_batch(data, call, project):
         return found, "one example"
     if is_wide(data, scope, project) or _is_batch(data, scope, found, found.chain, project):
         return found, "one batch"
     if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
         return found.lowered().lowered(), "what may be a single batch"
     return None
-
-
-def _is_row_of_batch(data: ast.expr, call: Call, project: Project) -> bool:
-    """`for state, action in minibatch: fit(state, ...)`."""
-    loop = call.where.loop
-    if not (isinstance(data, ast.Name) and loop and data.id in loop.targets and loop.iterable is not None):
-        return False
-    iterable, scope = loop.iterable, call.where.scope
-    if isinstance(iterable, ast.Call) and project.name_of(iterable.func, scope) in ("enumerate", "zip", "tqdm.tqdm"):
-        return any(BATCH.search(ast.unparse(a)) for a in iterable.args) and not BATCH.search(data.id)
-    return BATCH.search(ast.unparse(iterable)) is not None and not BATCH.search(data.id)
 
 
 def _is_batch(

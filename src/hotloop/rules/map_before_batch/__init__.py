@@ -24,8 +24,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule, inputs
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, inputs, measured
+from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
 from hotloop.source.heat import number
 from hotloop.source.module import Scope
@@ -139,3 +141,20 @@ def _is_key(index: ast.expr) -> bool:
     if isinstance(index, ast.Tuple) and index.elts:
         return isinstance(index.elts[0], ast.Constant) and index.elts[0].value is ...
     return isinstance(index, ast.Name) or (isinstance(index, ast.Constant) and isinstance(index.value, str))
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for feed in feeds(recording):
+        if feed.cause != "small":
+            continue
+        elements = feed.nodes[-1].elements
+        spent = feed.blocked * feed.share(feed.slowest.seconds)
+        yield measured.told(
+            RULE, recording, line_of(feed.stage("Map", "ParallelMap"), feed.place), spent * (1 - feed.read / elements),
+            f"The loop on line {feed.loop.place.line} waited {words.duration(feed.blocked)} {{cost}} for a `map` that "
+            f"was called on {words.count(round(elements))} elements one by one, {words.duration(feed.each)} each. "
+            "Batch first, then map whole batches.",
+            feed.loop,
+            [Evidence("elements", round(elements)), Evidence("batches", feed.read),
+             Evidence("loop waited", feed.blocked, "s")],
+        )  # fmt: skip

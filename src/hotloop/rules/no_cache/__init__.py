@@ -22,8 +22,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule, inputs
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, inputs, measured
+from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.shapes import mapped_bytes, source_bytes
 from hotloop.source.consumers import Consumer, consumers_of
@@ -113,3 +115,19 @@ def _confidence(pipeline: Pipeline, stage: Stage | None, project: Project) -> Co
         return "medium" if batch is not None and batch / 32 <= SMALL else "low"
     size = mapped_bytes(stage.function, project) if stage is not None and stage.function is not None else None
     return "medium" if pipeline.kind in FILES and size is not None and size <= SMALL else "low"
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for feed in feeds(recording):
+        if feed.cause != "again":
+            continue
+        spent = feed.blocked * feed.share(feed.slowest.seconds)
+        yield measured.told(
+            RULE, recording, line_of(feed.stage("Map", "ParallelMap"), feed.place), spent * (1 - 1 / feed.passes),
+            f"The same work was done in each of {feed.passes} passes, {words.duration(feed.each)} an element, while "
+            f"the loop on line {feed.loop.place.line} waited {words.duration(feed.blocked)} {{cost}}. Put `.cache()` "
+            "after it, if the results fit in memory.",
+            feed.loop,
+            [Evidence("passes", feed.passes), Evidence("loop waited", feed.blocked, "s")],
+            confidence="medium",
+        )  # fmt: skip

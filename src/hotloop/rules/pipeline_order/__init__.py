@@ -22,8 +22,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule, inputs
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, inputs, measured
+from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
 from hotloop.source.consumers import consumers_of
 from hotloop.source.heat import number
@@ -165,3 +167,19 @@ def _is_shuffled_at_source(pipeline: Pipeline) -> bool:
         return True
     asked = [k.arg for k in pipeline.origin.node.keywords]
     return "shuffle_files" in asked or pipeline.kind in ("from_generator", "list_files", "zip")
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for feed in feeds(recording):
+        if feed.cause != "order":
+            continue
+        repeat = feed.stage("Repeat")
+        times = float(repeat.get("count", 1)) if repeat else 1.0
+        saved = 1 - 1 / times if times > 0 else 1.0
+        yield measured.told(
+            RULE, recording, line_of(feed.stage("Cache"), feed.place), feed.blocked * saved,
+            f"`cache` stands after `repeat`: it never served, and the loop on line {feed.loop.place.line} waited "
+            f"{words.duration(feed.blocked)} for work that was done already {{cost}}. Cache first, then repeat.",
+            feed.loop,
+            [Evidence("loop waited", feed.blocked, "s")],
+        )  # fmt: skip

@@ -25,8 +25,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule, inputs
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, inputs, measured
+from hotloop.rules.feeding import feeds
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Scope
 from hotloop.source.pipelines import pipelines
@@ -163,3 +165,23 @@ def _called_back(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator
 def _is_a_choice(work: Work) -> bool:
     """Whether all that the Python does could be done by TensorFlow, as far as it is seen."""
     return bool(work.python_calls) and all(REPLACEABLE.search(name) for name in work.python_calls)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for feed in feeds(recording):
+        if feed.cause != "python":
+            continue
+        slowest = max(feed.python, key=lambda event: event.seconds)
+        calls = sum(event.count for event in feed.python)
+        name = f"`{slowest.subject.split()[0]}`" if slowest.subject else "A generator"
+        upto = "up to " if feed.bound else ""
+        yield measured.told(
+            RULE, recording, slowest.place, feed.blocked * feed.share(max(feed.python_seconds, feed.slowest.seconds)),
+            f"{name} ran in Python {words.count(calls)} times to feed the loop on line {feed.loop.place.line} "
+            f"{{cost}}, {upto}{words.duration(feed.blocked)} of which the loop waited. Use TensorFlow's own functions, "
+            "or hand out whole batches.",
+            feed.loop,
+            [Evidence("calls", calls), Evidence("in Python", feed.python_seconds, "s"),
+             Evidence("loop waited", feed.blocked, "s")],
+            confidence="medium" if feed.bound else "high",
+        )  # fmt: skip

@@ -24,8 +24,10 @@ import ast
 import re
 from collections.abc import Iterator
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule, inputs
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, inputs, measured
+from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
 from hotloop.source.pipelines import pipelines
 from hotloop.source.project import Project
@@ -87,3 +89,18 @@ def _reason(work: Work) -> tuple[str, Confidence] | None:
     if state is None or not (expensive or reads):
         return None
     return f"`{expensive or reads}` together with `{state}`", "high"
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for feed in feeds(recording):
+        if feed.cause != "serial":
+            continue
+        spent = feed.blocked * feed.share(feed.slowest.seconds)
+        yield measured.told(
+            RULE, recording, line_of(feed.stage("Map"), feed.place), spent * (1 - 1 / feed.cpus),
+            f"The loop on line {feed.loop.place.line} waited {words.duration(feed.blocked)} for this `map`, which "
+            f"takes one element at a time, {words.duration(feed.each)} each {{cost}}. Give it `num_parallel_calls`.",
+            feed.loop,
+            [Evidence("loop waited", feed.blocked, "s"), Evidence("each element", feed.each, "s")],
+            confidence="medium",
+        )  # fmt: skip

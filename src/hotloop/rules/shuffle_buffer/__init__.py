@@ -21,8 +21,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.shapes import KEEPS, element_bytes
 from hotloop.source.heat import number
@@ -37,6 +39,7 @@ TRIGGER = rb"\bshuffle\b|\bshuffle_and_repeat\b"
 MEASURED = "memory"
 
 GB = 1e9
+HELD = 200e6  # bytes that were seen in the buffer
 MUCH, TOO_MUCH = 1 * GB, 8 * GB
 
 
@@ -74,3 +77,23 @@ def _is_cached(pipeline: Pipeline, shuffle: Stage) -> bool:
 
 def _shown(size: float) -> str:
     return f"{size / GB:.1f} GB" if size >= GB else f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for feed in feeds(recording):
+        names = [str(one["stage"]) for one in feed.made]
+        shuffle = feed.stage("Shuffle")
+        if shuffle is None or not {"Map", "ParallelMap"} & set(names[names.index("Shuffle") :]):
+            continue
+        if "Cache" in names[names.index("Shuffle") :]:
+            continue
+        held = feed.buffered * float(shuffle.get("element", 0))
+        if held >= HELD:
+            yield measured.told(
+                RULE, recording, line_of(shuffle, feed.place), 0.0,
+                f"`shuffle` held {words.size(held)}: {words.count(feed.buffered)} elements of "
+                f"{words.size(held / feed.buffered)}. Shuffle what they are made from (names, records), before `map`.",
+                feed.loop,
+                [Evidence("held", held, "bytes")],
+                bytes_per_step=held / feed.loop.steps,
+            )  # fmt: skip

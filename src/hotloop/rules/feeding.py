@@ -1,0 +1,188 @@
+"""What a recording says of input: how long each loop waited for its data, and which stage of the pipeline took it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from hotloop.model import Event, LoopRun, Place, Recording
+from hotloop.rules import measured
+
+Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
+
+WAITS = 0.1  # of the loop: with less there is nothing to gain
+STARVED = 0.7  # of a Keras loop that its slowest stage was at work: the loop then waits for it
+MOST = 0.3  # of the pipeline: a stage or function that takes less is not the trouble
+HEAVY = 1e-3  # seconds an element, from which keeping the result pays
+QUICK = 2e-4  # seconds an element: the function does so little that calling it is the cost
+MANY = 8  # elements a batch, from which batching first pays
+PASSES = 3
+KEY = re.compile(r"(\d+):(\S+) (seconds|elements|per)")
+MAPS = ("Map", "ParallelMap")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A stage as TensorFlow ran it (after its own rewriting), over all passes."""
+
+    name: str
+    seconds: float
+    elements: float
+    parallel: float
+
+    @property
+    def maps(self) -> bool:
+        return self.name.startswith(("Map", "ParallelMap"))
+
+
+@dataclass(frozen=True)
+class Feed:
+    """A pipeline and the loop that it feeds."""
+
+    place: Place  # where its iterator was made
+    loop: LoopRun
+    blocked: float  # seconds that the loop waited
+    bound: bool  # whether `blocked` is only an upper bound: the wait lies inside a compiled function
+    passes: int
+    read: float  # elements that the loop got
+    nodes: tuple[Node, ...]  # from the last stage to the source
+    made: tuple[Mapping[str, Any], ...]  # the stages as the program wrote them, likewise
+    python: tuple[Event, ...]  # Python functions inside
+    cpus: int
+    buffered: float  # elements that were seen in the buffer of `shuffle`, at most
+
+    @property
+    def slowest(self) -> Node:
+        return max(self.nodes, key=lambda node: node.seconds / max(1.0, node.parallel))
+
+    def share(self, seconds: float) -> float:
+        return min(1.0, seconds / max(1e-9, sum(node.seconds for node in self.nodes)))
+
+    @property
+    def python_seconds(self) -> float:
+        return sum(event.seconds for event in self.python)
+
+    @property
+    def python_busy(self) -> float:
+        """Of the seconds in Python, those that it computed and did not wait."""
+        return sum(event.totals.get("busy", 0.0) for event in self.python) / max(1e-9, self.python_seconds)
+
+    def stage(self, *names: str) -> Mapping[str, Any] | None:
+        """The last stage of a kind that the program wrote, one that reads files before others."""
+        found = [one for one in self.made if one["stage"] in names]
+        return next((one for one in found if one.get("reads")), found[0] if found else None)
+
+    @property
+    def each(self) -> float:
+        """Seconds that the slowest stage takes for one element of what goes into it."""
+        index = self.nodes.index(self.slowest)
+        source = self.nodes[index + 1] if index + 1 < len(self.nodes) else self.slowest
+        return self.slowest.seconds / max(1.0, source.elements)
+
+    @property
+    def cause(self) -> Cause:
+        """Why the loop waits, as far as it can be told; "" when it does not."""
+        if self.blocked < WAITS * self.loop.seconds or not self.nodes:
+            return ""
+        if self.python and self.share(self.python_seconds) > MOST:
+            if self.python_busy > 0.5:
+                return "python"
+            return "serial" if self.slowest.parallel <= 1 and self.stage("Map") else "unknown"
+        names = [str(one["stage"]) for one in self.made]
+        if "Cache" in names and "Repeat" in names[names.index("Cache") :]:
+            return "order"
+        if self.slowest.maps and self.share(self.slowest.seconds) > MOST:
+            return self._cause_in_map(names)
+        return "unknown"
+
+    def _cause_in_map(self, names: list[str]) -> Cause:
+        last = min((i for i, name in enumerate(names) if name in MAPS), default=-1)
+        batched = any(name.endswith("Batch") for name in names[: max(0, last)])
+        source = self.nodes[-1].elements
+        if batched and self.each < QUICK and source > MANY * self.read and not any(m.get("reads") for m in self.made):
+            return "small"
+        cached, random = "Cache" in names, any(one.get("random") for one in self.made)
+        waits = self.blocked > MOST * self.loop.seconds
+        if waits and self.passes >= PASSES and not cached and not random and self.each >= HEAVY:
+            return "again"
+        return "serial" if self.slowest.parallel <= 1 and self.cpus > 1 and names[last] == "Map" else "unknown"
+
+
+def feeds(recording: Recording) -> Iterator[Feed]:
+    """Every pipeline that a loop which matters was fed by."""
+    inputs = list(recording.of_kind("input"))
+    for event in recording.of_kind("pipeline"):
+        if not event.examples or not event.stack:
+            continue
+        iterators = [e for e in recording.of_kind("iterator") if (e.subject, e.stack) == (event.subject, event.stack)]
+        nodes = tuple(_nodes(event))
+        taken = [e for e in inputs if e.subject == str(event.place)]
+        loop = _consumer(recording, event, taken)
+        if loop is None:
+            continue
+        in_python = not event.subject
+        yield Feed(
+            event.place,
+            loop,
+            _waited(recording, taken) if in_python else _busy(nodes, loop),
+            not in_python,
+            sum(e.count for e in iterators),
+            event.totals.get("read", 0.0),
+            nodes,
+            tuple(event.examples[0].get("made", ())),
+            tuple(_python(recording, event)),
+            int(recording.meta.get("machine", {}).get("cpus") or 2),
+            _buffered(event),
+        )
+
+
+def _buffered(event: Event) -> float:
+    stages = [stage for example in event.examples for stage in example["stages"]]
+    return max((float(stage["buffered"]) for stage in stages if stage["stage"] == "Shuffle"), default=0.0)
+
+
+def line_of(stage: Mapping[str, Any] | None, otherwise: Place) -> Place:
+    """Where the program made a stage."""
+    line = str(stage.get("line", "")) if stage else ""
+    return measured.at_line(line) if line else otherwise
+
+
+def _nodes(event: Event) -> Iterator[Node]:
+    stages = max((example.get("stages", ()) for example in event.examples), key=len)
+    found: dict[tuple[int, str], dict[str, float]] = {}
+    for key, value in event.totals.items():
+        if match := KEY.fullmatch(key):
+            found.setdefault((int(match[1]), match[2]), {})[match[3]] = value
+    for (number, name), seen in sorted(found.items()):
+        # A look at the end finds the early stages gone: what was seen of them stands for all.
+        scale = event.totals.get("read", 0.0) / seen["per"] if seen.get("per") else 1.0
+        parallel = float(stages[number]["parallel"]) if number < len(stages) else 1.0
+        yield Node(name, seen.get("seconds", 0.0) * scale, seen.get("elements", 0.0) * scale, parallel)
+
+
+def _consumer(recording: Recording, event: Event, taken: list[Event]) -> LoopRun | None:
+    if event.subject:
+        return next((run for run in recording.loops if run.stack == event.stack and run.steps > 1), None)
+    if not taken:
+        return None
+    most = max(taken, key=lambda one: one.count)
+    header = [r for r in recording.loops if r.kind == "for" and r.place.line == most.place.line != r.place.end_line]
+    header = [run for run in header if run.place.path == most.place.path and not run.stack]
+    return next(iter(header), None) or measured.loop_of(recording, most)
+
+
+def _waited(recording: Recording, taken: list[Event]) -> float:
+    return max(sum(e.seconds for e in taken), measured.sampled(recording, [e.place for e in taken], "input"))
+
+
+def _busy(nodes: Iterable[Node], loop: LoopRun) -> float:
+    """Inside `fit` nobody sees the wait; a stage that was at work nearly all the time was waited for."""
+    busy = max((node.seconds / max(1.0, node.parallel) for node in nodes), default=0.0)
+    return min(busy, loop.seconds) if busy >= STARVED * loop.seconds else 0.0
+
+
+def _python(recording: Recording, event: Event) -> Iterator[Event]:
+    lines = {str(one.get("line", "")) for example in event.examples for one in example.get("made", ())}
+    return (e for e in recording.of_kind("python") if e.stack and str(e.place) in lines)
