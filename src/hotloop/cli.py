@@ -140,10 +140,28 @@ def _run(arguments: argparse.Namespace) -> int:
     from hotloop.diagnose import run_and_diagnose
     from hotloop.report.failing import conditions
 
-    wanted = conditions(arguments.fail_on)
-    report, code = run_and_diagnose(_command(arguments), keep=_path(arguments.recording), limit=_limit(arguments))
-    _show(report, arguments, stream=sys.stderr)
+    wanted, limit = conditions(arguments.fail_on), _limit(arguments)
+    for path in (arguments.html, arguments.output, arguments.recording):
+        _check_writable(path)
+    report, code = run_and_diagnose(_command(arguments), keep=_path(arguments.recording), limit=limit)
+    try:
+        _show(report, arguments, stream=sys.stderr)
+    except HotloopError as error:  # a disk that is full now must not cost the report of a run that took hours
+        _complain(str(error))
+        _show(report, argparse.Namespace(format="terminal", output=None), stream=sys.stderr)
+        return error.exit_code
     return _failed(report, wanted) or code
+
+
+def _check_writable(path: str | None) -> None:
+    """Before the program runs, as far as can be told without leaving a trace that it could see."""
+    folder = os.path.dirname(os.path.abspath(path)) if path else ""
+    if path and os.path.isdir(path):
+        raise HotloopError(f"cannot write {path}: it is a directory.")
+    if path and not os.path.isdir(folder):
+        raise HotloopError(f"cannot write {path}: there is no folder {folder}.")
+    if path and not os.access(path if os.path.exists(path) else folder, os.W_OK):
+        raise HotloopError(f"cannot write {path}: permission denied.")
 
 
 def _command(arguments: argparse.Namespace) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,14 +38,20 @@ LEAK_IN_ALL = 20e6
 LEAK_IF_LINEAR = 4e6
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 FEW_SAMPLES = 50
+NO_TENSORFLOW = ("ModuleNotFoundError: No module named 'tensorflow'", "ModuleNotFoundError: No module named 'keras'")
 EVENTS = 300  # in a report; a recording may hold thousands
 
 
-def run_and_diagnose(argv: Sequence[str], keep: Path | None = None, limit: Limit | None = None) -> tuple[Report, int]:
+def run_and_diagnose(
+    argv: Sequence[str],
+    keep: Path | None = None,
+    limit: Limit | None = None,
+    watch: Callable[[Path], AbstractContextManager[None]] | None = None,
+) -> tuple[Report, int]:
     """Run a program, keep its recording, say what is wrong; with the exit code that a shell would see."""
     from hotloop.record import NO_LIMIT, record
 
-    recording, completed = record(list(argv), limit=limit or NO_LIMIT)
+    recording, completed = record(list(argv), limit=limit or NO_LIMIT, watch=watch)
     code = completed.code
     if code < 0 and recording.exit.signal is None:
         recording = replace(recording, exit=Exit(None, -code, recording.exit.exception))
@@ -312,9 +319,16 @@ def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
         notes.append(f"The program was ended by {_signal_name(ended.signal)}: this is what was seen until then.")
     elif ended.exception:
         notes.append(f"The program ended with {ended.exception}: this is what was seen until then.")
+    elif recording.meta.get("cut"):
+        until = words.duration(recording.seconds)
+        notes.append(
+            f"The program ended at once, or its last words could not be kept: this is what was seen in {until}."
+        )
     elif ended.code is None:
         notes.append("The program never came to its end: this is what was seen until the last snapshot.")
-    if not recording.meta.get("tensorflow") and not recording.meta.get("keras"):
+    if ended.exception.startswith(NO_TENSORFLOW):
+        notes.append("TensorFlow is not installed in the Python that ran the program: install it there, and run again.")
+    elif not recording.meta.get("tensorflow") and not recording.meta.get("keras"):
         notes.append("The program did not import TensorFlow or Keras: only its loops were measured.")
     if not recording.loops:
         notes.append("No loop of the program's own ran, and none of Keras.")

@@ -236,20 +236,26 @@ class Recording:
         if path.suffix == ".gz":
             data = gzip.compress(data, mtime=0)
         scratch = path.with_name(path.name + ".tmp")
-        scratch.write_bytes(data)
-        scratch.replace(path)
+        try:
+            scratch.write_bytes(data)
+            scratch.replace(path)
+        except OSError:
+            scratch.unlink(missing_ok=True)
+            raise
 
     @staticmethod
     def load(path: Path) -> Recording:
         import gzip
         import json
+        import zlib
 
         try:
             data = path.read_bytes()
-            plain = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
         except OSError as error:
             raise HotloopError(f"cannot read the recording {path}: {error.strerror or error}") from error
-        except (ValueError, EOFError) as error:
+        try:
+            plain = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
+        except (ValueError, EOFError, OSError, zlib.error, RecursionError) as error:
             raise HotloopError(f"{path} is not a recording, or is damaged: {error}. Record again.") from error
         if not isinstance(plain, dict) or plain.get("version") != RECORDING_VERSION:
             seen = plain.get("version") if isinstance(plain, dict) else None
@@ -258,7 +264,7 @@ class Recording:
             )
         try:
             return from_plain(Recording, plain)
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, ValueError, AttributeError, IndexError) as error:
             raise HotloopError(f"{path} is not a recording, or is damaged: {error}. Record again.") from error
 
 

@@ -10,7 +10,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def record(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     limit: Limit = NO_LIMIT,
+    watch: Callable[[Path], AbstractContextManager[None]] | None = None,
 ) -> tuple[Recording, Completed]:
     """Run `argv` (see `understand`: a program's path and its arguments) and measure it. The program sees nothing."""
     command = understand(argv, cwd or Path(), env)
@@ -76,12 +78,15 @@ def record(
             "mark": str(mark),
         }
         started = [command.python, *command.options, str(CHILD), json.dumps(options), command.program, *command.args]
-        completed = _run(started, limit, mark, capture=capture, cwd=cwd, env=env)
+        with watch(target) if watch else contextlib.nullcontext():
+            completed = _run(started, limit, mark, capture=capture, cwd=cwd, env=env)
         if not target.exists():
             raise _nothing_recorded(command, completed, target, refusal)
         found = Recording.load(target)
         if found.exit.code is None:
-            found = dataclasses.replace(found, exit=_exit(completed.code, found.exit.exception))
+            cut = found.exit == Exit() and completed.code >= 0 and not completed.stopped
+            meta = {**found.meta, "cut": True} if cut else found.meta
+            found = dataclasses.replace(found, meta=meta, exit=_exit(completed.code, found.exit.exception))
             if recording:
                 found.save(target)
     return found, completed
