@@ -61,6 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--recording", metavar="FILE", help="also keep the recording here")
     _add_output(run, FINDING_FORMATS)
     _add_fail_on(run)
+    run.add_argument("--live", action="store_true", help="say at the foot of the terminal how it is doing meanwhile")
     run.add_argument("--time-limit", metavar="60s", help="end the program after this time (s, m or h), as Ctrl-C would")
     run.add_argument("--steps", type=int, metavar="N", help="end it after N steps of a loop in which TensorFlow works")
     run.add_argument(
@@ -139,11 +140,13 @@ def _check(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     from hotloop.diagnose import run_and_diagnose
     from hotloop.report.failing import conditions
+    from hotloop.report.live import watcher
 
     wanted, limit = conditions(arguments.fail_on), _limit(arguments)
     for path in (arguments.html, arguments.output, arguments.recording):
         _check_writable(path)
-    report, code = run_and_diagnose(_command(arguments), keep=_path(arguments.recording), limit=limit)
+    watch = watcher(sys.stderr) if arguments.live else None
+    report, code = run_and_diagnose(_command(arguments), watch=watch, keep=_path(arguments.recording), limit=limit)
     try:
         _show(report, arguments, stream=sys.stderr)
     except HotloopError as error:  # a disk that is full now must not cost the report of a run that took hours

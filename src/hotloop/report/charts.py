@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from hotloop import series, words
-from hotloop.model import Event, LoopRun, LoopSummary, Place, Report, Series
+from hotloop.model import Event, LoopRun, LoopSummary, Report, Series
 from hotloop.report import phrases, svg
 from hotloop.report.markup import e
 
@@ -17,12 +17,13 @@ FAR = 3.0  # times the usual: what is above leaves the chart, and is said under 
 LABELLED = 16  # epochs
 SLACK = 1e-3  # seconds: times are rounded
 ROW = 16  # height of a row of marks
-# What is marked under the steps: a row's name, and how the kinds of its events begin.
+# What is marked under the steps: a row's name, and the kinds of its events (with a dot: all that begin so).
 ROWS = (
     ("traces", ("trace.",)),
     ("graph ops", ("ops",)),
-    ("sessions", ("session", "graph")),
-    ("models", ("load", "import", "built", "compile", "model")),
+    ("sessions", ("session",)),
+    ("graphs", ("graph",)),
+    ("models", ("load", "import", "built", "compile")),
     ("functions", ("function",)),
 )
 
@@ -212,11 +213,8 @@ def _order(phase: str) -> int:
 
 def _within(run: LoopRun, report: Report, kinds: tuple[str, ...]) -> list[Event]:
     """The events of some kinds that happened in a loop."""
-    return [event for event in report.events if event.kind.startswith(kinds) and _holds(run, event.stack)]
-
-
-def _holds(run: LoopRun, stack: Sequence[Place]) -> bool:
-    return any(run.place.covers(frame) for frame in stack)
+    wanted = [event for event in report.events if event.kind in kinds or f"{event.kind.partition('.')[0]}." in kinds]
+    return [event for event in wanted if any(run.place.covers(frame) for frame in event.stack)]
 
 
 def _steps_at(run: LoopRun, times: Sequence[float]) -> list[float]:

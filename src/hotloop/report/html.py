@@ -41,7 +41,8 @@ def _body(report: Report, sources: Sources) -> Iterator[str]:
     if report.command == "run":
         yield f'<p class="soft">{e(phrases.headline(report))}</p>'
     yield f'<p class="verdict">{e(phrases.summary(report))}</p></header>'
-    yield from section("Loops", (_loop(summary, report, sources) for summary in report.loops))
+    about = "Strokes under a chart say when something happened; of many, some are drawn." if report.events else ""
+    yield from section("Loops", (_loop(summary, report, sources) for summary in report.loops), about)
     yield from section("Causes", (_finding(i, f, report, sources) for i, f in enumerate(report.findings)))
     yield from section("Over time", _cards(_legend(report) + charts.over_time(report) if report.memory.at else ""))
     about = "Seconds on a line include what it called. The bar is its share of the run, by phase."
