@@ -36,6 +36,7 @@ BARS = {
     "cold --all": ("hotloop check --all / ruff --no-cache", "", 0.0),
     "cached": ("hotloop check / ruff, both cached", "at most", 2.0),
     "pylint": ("pylint / hotloop check --all", "at least", 50.0),
+    "cores": ("cores that a cold hotloop check keeps busy", "", 0.0),
     "memory": ("MB in all processes of hotloop at once", "at most", 600.0),
 }
 
@@ -50,11 +51,26 @@ class Tools:
     folders: list[str]
     scratch: Path
 
+    @property
+    def report(self) -> Path:
+        return self.scratch / "report.json"
+
     def hotloop(self, *options: str, home: str | None = None) -> float:
-        return self._seconds(self.hotloop_command(*options), home or self.empty())
+        seconds = self._seconds(self.hotloop_command(*options), home or self.empty())
+        self.require_report()
+        return seconds
 
     def hotloop_command(self, *options: str) -> list[str]:
-        return [_program("hotloop"), "check", *options, *self.folders]
+        return [_program("hotloop"), "check", "--format", "json", "--output", str(self.report), *options, *self.folders]
+
+    def require_report(self) -> None:
+        """A crash ends with the same code as findings do, and sooner: only a whole report counts as a run."""
+        if not self.report.exists():
+            raise SystemExit("hotloop wrote no report: nothing was measured.")
+        said = json.loads(self.report.read_bytes())
+        self.report.unlink()
+        if said["problems"] or not said["meta"]["parsed"]:
+            raise SystemExit(f"hotloop read {said['meta']['parsed']} files and failed {len(said['problems'])} times.")
 
     def ruff(self, *options: str) -> float:
         cache = ["--cache-dir", str(self.scratch / "ruff")]
@@ -77,8 +93,10 @@ class Tools:
             command, cwd=self.corpus, env=self.environment(home), stdout=subprocess.DEVNULL, check=False
         )
         seconds = time.perf_counter() - start
-        if "pylint" not in command[0] and done.returncode not in (0, 1):  # pylint's code is a sum of what it found
-            raise SystemExit(f"{command[0]} ended with code {done.returncode}.")
+        code = done.returncode
+        # Pylint's code is a sum of what it found; alone, 1 is Python's own for a crash, and 32 a wrong command.
+        if (code == 1 or code >= 32 or code < 0) if command[0].endswith("pylint") else code not in (0, 1):
+            raise SystemExit(f"{command[0]} ended with code {code}.")
         return seconds
 
 
@@ -125,6 +143,15 @@ def measure(tools: Tools, rounds: int) -> dict[str, Pairs]:
     return found
 
 
+def busy(tools: Tools) -> float:
+    """Seconds of computing per second of waiting."""
+    before = os.times()
+    seconds = tools.hotloop()
+    after = os.times()
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return spent / seconds
+
+
 def peak(tools: Tools, *options: str) -> float:
     """The most megabytes that hotloop's processes held at once; what they share (PSS) counts once."""
     import psutil
@@ -138,6 +165,7 @@ def peak(tools: Tools, *options: str) -> float:
         while process.poll() is None:
             most = max(most, sum(_held(each) for each in _family(first)))
             time.sleep(TICK)
+    tools.require_report()
     return most / 1e6
 
 
@@ -168,8 +196,8 @@ def compared(name: str, pairs: Pairs) -> dict[str, Any]:
     ratio, low, high = bootstrap_ratio(ours, theirs)
     seconds = [[round(value, 3) for value in side] for side in (ours, theirs)]
     interval = [round(low, 2), round(high, 2)]
-    medians = [round(median(side), 3) for side in (ours, theirs)]
-    return _against(name, ratio) | {"interval": interval, "medians": medians, "seconds": seconds}
+    middle = round(median([a / b for a, b in pairs]), 2)
+    return _against(name, ratio) | {"interval": interval, "median": middle, "seconds": seconds}
 
 
 def _against(name: str, value: float) -> dict[str, Any]:
@@ -179,12 +207,14 @@ def _against(name: str, value: float) -> dict[str, Any]:
 
 
 def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = []
+    """The mean ratio (of logarithms, like its 95% interval), the median, and the bar."""
+    lines = [f"{'':44} {'mean':>8}   {'95% interval':18} {'median':>8}   bar"]
     for row in results.values():
         between = "{} to {}".format(*row["interval"]) if "interval" in row else ""
         bar = next((f"{side} {row[side]:g}" for side in ("at most", "at least") if side in row), "")
         holds = {True: "holds", False: "MISSED", None: ""}[row.get("holds")]
-        lines.append(f"{row['what']:40} {row['value']:>9.2f}   {between:18} {bar:14} {holds}".rstrip())
+        middle = f"{row['median']:.2f}" if "median" in row else ""
+        lines.append(f"{row['what']:44} {row['value']:>8.2f}   {between:18} {middle:>8}   {bar:12} {holds}".rstrip())
     return "\n".join(lines)
 
 
@@ -204,6 +234,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         tools = Tools(arguments.corpus.resolve(), folders, Path(scratch))
         results = {name: compared(name, pairs) for name, pairs in measure(tools, arguments.rounds).items()}
+        results["cores"] = _against("cores", busy(tools))
         results["memory"] = _against("memory", max(peak(tools), peak(tools, "--all")))
     print(table(results))
     where = surroundings("hotloop", "ruff")
