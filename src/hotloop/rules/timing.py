@@ -1,4 +1,4 @@
-"""Loops that only measure: what a benchmark repeats on purpose is no ailment."""
+"""Loops that nobody waits for: a benchmark repeats on purpose, and a dialogue waits for a person."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ TIMERS = {"timeit.timeit", "timeit.repeat", "timeit.Timer"}
 def is_timing(where: Context, loop: Loop, project: Project) -> bool:
     """Whether code, in the loop that it runs in, is a timing: handed to `timeit`, or repeated between two clocks."""
     return _is_timed(where, project) or _is_timed(loop.where, project) or _is_repeated_by_the_clock(loop, project)
+
+
+def is_dialogue(loop: Loop) -> bool:
+    """Whether each step asks somebody: next to typing an answer, nothing takes long."""
+    if b"input(" not in loop.where.scope.module.data:
+        return False
+    calls = (node for node in ast.walk(loop.node) if isinstance(node, ast.Call))
+    return any(isinstance(call.func, ast.Name) and call.func.id in ("input", "raw_input") for call in calls)
 
 
 def _is_timed(where: Context, project: Project) -> bool:

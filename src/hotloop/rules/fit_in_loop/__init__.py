@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.batches import BATCH, is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
-from hotloop.rules.rows import BATCH, holds_model, is_row_of_batch, is_wide, one_row
+from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.heat import number
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:fit|evaluate)\b"
 
 SINGLE = {"fit": "train_on_batch", "evaluate": "test_on_batch"}
 MANY_EPOCHS = 3  # a call: with more, the work begins to outweigh the fixed cost

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.batches import is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.rows import FEW_ROWS, holds_model, is_wide, one_row
 from hotloop.source.flow import varies
@@ -46,21 +47,21 @@ def check(project: Project) -> Iterator[Finding]:
             data = call.argument(0, "x")
             if found is None or data is None:
                 continue
-            found = _judged(found, data, call, project)
-            if found:
-                found = found if sure else found.lowered()
+            single = one_row(data, call.where.scope, found, project) or is_row_of_batch(data, call, project)
+            judged = found if single else _judged(found, data, call, project)
+            if judged:
+                found = judged if sure else judged.lowered()
                 message = (
-                    f"`{ast.unparse(func)}` is called {each(found, call.place)}: its fixed cost is paid per example. "
+                    f"`{ast.unparse(func)}` is called {each(found, call.place)}: its fixed cost is paid "
+                    f"{'per example' if single else 'each time'}. "
                     "Predict all at once, or call `predict_on_batch`."
                 )
                 yield RULE.finding(call.place, message, **found.where)
 
 
 def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLoop | None:
-    """As sure as the argument makes us: one row; something else of this step; or the same data each time."""
+    """As sure as an argument makes us that is not one row: something else of this step, or the same data each time."""
     scope = call.where.scope
-    if one_row(data, scope, found, project):
-        return found
     if is_wide(data, scope, project):
         return None
     if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
