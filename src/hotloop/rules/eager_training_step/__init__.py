@@ -50,6 +50,7 @@ def check(project: Project) -> Iterator[Finding]:
             found = in_loop(project, where)
             if found and not _handed_on(where.scope, project):
                 place = place_of(module, node)
+                found = found.lowered() if _calls_compiled(node, where.scope, project) else found
                 message = (
                     f"A training step runs eagerly {each(found, place)}: each op is sent from Python one by one. "
                     "Put the step into a `@tf.function`."
@@ -87,6 +88,13 @@ def _handed_on(scope: Scope, project: Project) -> bool:
         if any(ast.unparse(given) == f"self.{scope.name}" for taker in takers for given in taker.args):
             return True
     return False
+
+
+def _calls_compiled(node: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> bool:
+    """Whether the tape watches a `tf.function`: the model is compiled then, the loss and the update are not."""
+    calls = (inner for statement in node.body for inner in ast.walk(statement) if isinstance(inner, ast.Call))
+    values = (project.resolve(call.func, scope) for call in calls)
+    return any(value is not None and value.kind == "traced" for value in values)
 
 
 def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> Iterator[ast.Call]:

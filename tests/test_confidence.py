@@ -1,0 +1,41 @@
+"""How sure `check` is, where public programs showed that it was too sure or not sure enough."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hotloop.cli import main
+
+STEP = """
+import tensorflow as tf
+
+optimizer = tf.keras.optimizers.SGD()
+weights = [tf.Variable(1.0)]
+
+{decorator}
+def net(x):
+    return x * weights[0]
+
+def train(dataset):
+    for x in dataset:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(net(x))
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+
+
+def sure_of(rule: str, source: str, tmp_path: Path) -> list[str]:
+    (tmp_path / "program.py").write_text(source, encoding="utf-8")
+    output = tmp_path / "report.json"
+    main(["check", str(tmp_path / "program.py"), "--format", "json", "--output", str(output)])
+    report = json.loads(output.read_text(encoding="utf-8"))
+    assert report["problems"] == []
+    return [finding["confidence"] for finding in report["findings"] if finding["rule"] == rule]
+
+
+@pytest.mark.parametrize(("decorator", "sure"), [("", "high"), ("@tf.function", "medium")])
+def test_a_step_whose_model_is_compiled_is_only_partly_eager(decorator: str, sure: str, tmp_path: Path) -> None:
+    assert sure_of("eager-training-step", STEP.format(decorator=decorator), tmp_path) == [sure]
