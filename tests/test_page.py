@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from recordings import loop
@@ -30,7 +31,7 @@ from hotloop.model import (
     Symptom,
     Trial,
 )
-from hotloop.report import render
+from hotloop.report import html, phrases, render
 from hotloop.report.svg import MOST, ticks
 
 HOSTILE = "</script><img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script>"
@@ -66,7 +67,21 @@ EVENTS = (
     ),
     Event("call", STACK, "step", 54),
     Event("epoch", STACK, count=3, times=(0.0, 4.0, 8.0)),
-    Event("pipeline.map", STACK, "ParallelMap", 9, 1.5, totals={"blocked_seconds": 1.25}, examples=({"autotune": 4},)),
+    Event(
+        "pipeline",
+        STACK,
+        count=9,
+        totals={"read": 12.0, "0:Root seconds": 0.1, "1:ParallelMap seconds": 3.0, "1:ParallelMap elements": 12.0}
+        | {"2:Range seconds": 1.0, "2:Range elements": 120.0},
+        examples=(
+            {
+                "stages": [{"stage": "Root"}, {"stage": "ParallelMap", "parallel": 4.0, "buffered": 7}, "odd"],
+                "made": [{"stage": "Map", "line": "train.py:3"}, {"stage": "Range", "line": "train.py:2"}],
+            },
+        ),
+    ),
+    Event("python", (Place("train.py", 3),), "load train.py:1", 120, 2.5),
+    Event("input", STACK, "train.py:6", 12, 3.75),
     Event("session", STACK, "", 3, 0.5),
 )
 LINES = (LineCost(STACK[0], 8.0, {"trace": 6.0, "compute": 2.0}), LineCost(Place("train.py", 7), 1.0, {"python": 1.0}))
@@ -140,9 +155,17 @@ def hostile(tmp_path: Path) -> Report:
         evidence=(Evidence(HOSTILE, 1, HOSTILE),),
         fix=Refusal(HOSTILE, place),
     )
-    example = {"argument": HOSTILE, "now": HOSTILE, "before": HOSTILE, "defined": HOSTILE, "user_defined": True}
-    kinds = ("trace.value", f"trace.{HOSTILE}", f"pipeline{HOSTILE}", HOSTILE, "epoch")
-    events = [Event(kind, (place,), HOSTILE, 3, 1.0, 0.1, 0.9, {HOSTILE: 1.0}, (example,)) for kind in kinds]
+    example: dict[str, Any] = {
+        "argument": HOSTILE,
+        "now": HOSTILE,
+        "before": HOSTILE,
+        "defined": HOSTILE,
+        "user_defined": True,
+    }
+    example |= {"made": [{"stage": HOSTILE, "line": HOSTILE}], "stages": [HOSTILE, {"parallel": HOSTILE}]}
+    kinds = ("trace.value", f"trace.{HOSTILE}", "pipeline", "input", "python", HOSTILE, "epoch")
+    totals = {HOSTILE: 1.0, "0:<script> seconds": 1.0, "1:<script> elements": 1.0}
+    events = [Event(kind, (place,), HOSTILE, 3, 1.0, 0.1, 0.9, totals, (example,)) for kind in kinds]
     return Report(
         "run",
         (finding, replace(finding, place=place, fix=Fix(HOSTILE, (), "advice"))),
@@ -199,13 +222,22 @@ def test_the_source_has_costs_in_its_margin_and_leads_to_the_causes(report: Repo
     assert text.count('id="cause-0"') == 1
 
 
-def test_traces_say_why_and_how_often_and_stages_what_was_measured(report: Report) -> None:
+def test_traces_say_why_and_how_often(report: Report) -> None:
     words = " ".join(Page(render(report, "html")).text.split())
     assert "a Python value changed: lr, 0.1 → 0.2" in words
     assert "on every call" in words
-    assert "ParallelMap" in words
-    assert "blocked seconds 1.25 s" in words
-    assert "autotune 4" in words
+
+
+def test_pipelines_show_their_stages_from_the_source_on(report: Report) -> None:
+    text = render(report, "html")
+    (shown,) = re.findall(r"<h2>Input pipelines</h2>(.*?)</section>", text, re.DOTALL)
+    page = Page(re.sub(r"(</t[dh]>)", r" \1", shown)).text
+    assert "12 elements read, 3.75 s waited for" in page
+    assert page.index("Range 120 1.00 s") < page.index("ParallelMap 12 3.00 s")
+    assert "250 ms 4 7" in page
+    assert "As written: Range (train.py:2) → Map (train.py:3)" in page
+    assert "Python inside: load train.py:1 120 calls, 2.50 s" in page
+    assert "Root" not in page
 
 
 def test_a_warm_up_step_does_not_hide_the_others_in_the_chart() -> None:
@@ -240,6 +272,28 @@ def test_odd_series_make_no_odd_numbers_on_the_page(values: tuple[float, ...], r
     run = replace(RUN, steps=len(values), step_seconds=odd, clock=odd)
     text = render(replace(report, loops=(LoopSummary(run, 0.0, {}),), memory=odd, phases=(odd,), symptoms=()), "html")
     assert not re.search(r'[" ](nan|inf)\b', text)
+
+
+def test_every_color_stands_out_from_its_ground_in_both_schemes() -> None:
+    style = (Path(html.__file__).with_name("page.css")).read_text(encoding="utf-8")
+    light, dark = (dict(re.findall(r"--(\w+): (#\w{6})", part)) for part in style.split("@media screen")[:2])
+    for scheme in (light, light | dark):
+        assert (
+            min(_contrast(scheme[name], scheme["card"]) for name in ("ink", "soft", "accent", "alarm", "good")) >= 4.5
+        )
+        assert _contrast(scheme["soft"], scheme["page"]) >= 4.5
+        drawn = (*phrases.PHASES, "steps", "memory", "other")
+        assert min(_contrast(scheme[name], scheme["card"]) for name in drawn) >= 3  # what WCAG asks of graphics
+
+
+def _contrast(one: str, other: str) -> float:
+    """The ratio of luminances, as WCAG 2 defines it."""
+    levels = []
+    for color in (one, other):
+        parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        levels.append(0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
+    return max(levels) / min(levels)
 
 
 # -- what it must not do -------------------------------------------------------------------------------------

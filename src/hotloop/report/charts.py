@@ -19,12 +19,12 @@ SLACK = 1e-3  # seconds: times are rounded
 ROW = 16  # height of a row of marks
 # What is marked under the steps: a row's name, and the kinds of its events (with a dot: all that begin so).
 ROWS = (
-    ("traces", ("trace.",)),
-    ("graph ops", ("ops",)),
-    ("sessions", ("session",)),
-    ("graphs", ("graph",)),
-    ("models", ("load", "import", "built", "compile")),
-    ("functions", ("function",)),
+    ("trace", ("trace.",)),
+    ("graph op", ("ops",)),
+    ("session", ("session",)),
+    ("graph", ("graph",)),
+    ("model", ("load", "import", "built", "compile")),
+    ("function", ("function",)),
 )
 
 
@@ -51,7 +51,7 @@ def steps(summary: LoopSummary, report: Report) -> tuple[str, str]:
         parts += [below.y_axis("memory", svg.size), below.line(svg.thinned(level)[0], "line memory")]
         at = below.top + below.height
     base = svg.Plot(ends, (0.0, 1.0), at - 4, 4)
-    parts.append(base.x_axis("step", svg.count))
+    parts.append(base.x_axis("step", svg.count, whole=True))
     shown = svg.thinned(points)[0]
     told = f"Time per step of the loop at {run.place}, over {words.plural(run.steps, 'step')}"
     above = sum(y > ceiling for _, y in points)
@@ -83,7 +83,7 @@ def over_time(report: Report) -> str:
         parts += [plot.y_axis("memory", svg.size), plot.line(shown, "line memory")]
         at = plot.top + plot.height
         data = svg.readable(shown, plot, "s", "bytes")
-    parts.append(svg.Plot((0.0, last), (0.0, 1.0), at - 4, 4).x_axis("seconds", svg.count))
+    parts.append(svg.Plot((0.0, last), (0.0, 1.0), at - 4, 4).x_axis("seconds", "{:g}".format))
     told = f"Phases of the run and its memory over {words.duration(last)}"
     return svg.picture(at + svg.BOTTOM, told, parts, data)
 
@@ -142,7 +142,7 @@ def _rows(run: LoopRun, report: Report) -> Iterator[tuple[str, list[Event]]]:
     for name, kinds in ROWS:
         events = _within(run, report, kinds)
         if any(_step_at(run, event.last) is not None for event in events):
-            yield f"{words.count(sum(event.count for event in events))} {name}", events
+            yield words.plural(sum(event.count for event in events), name), events
 
 
 def _row(name: str, events: Sequence[Event], run: LoopRun, plot: svg.Plot, top: float) -> str:

@@ -1,4 +1,4 @@
-"""What happened inside TensorFlow, as tables: traces and why, input pipelines and their stages, and the rest."""
+"""What happened inside TensorFlow, as tables: traces and why, and the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hotloop.model import Event, Report
 from hotloop.report.markup import code, e, table
 
 MOST = 60  # rows of a table
-PIPELINES = ("pipeline", "stage", "dataset", "iterator")
 WHY = {
     "trace.first": "first trace",
     "trace.new-function": "a new function object of the same code",
@@ -68,18 +67,8 @@ def _user_defined(event: Event) -> bool:
     return any(example.get("user_defined") for example in event.examples)
 
 
-def pipelines(report: Report) -> str:
-    """The stages of input pipelines, in whichever words the probes have for them."""
-    found = [event for event in report.events if event.kind.startswith(PIPELINES)]
-    rows = [
-        [code(event.subject or event.kind), _place(event), _numbers(event.totals), _details(event), *_figures(event)]
-        for event in found[:MOST]
-    ]
-    return table(("stage", "made at", "measured", "known", "#times", "#time"), rows)
-
-
 def rest(report: Report) -> str:
-    others = [event for event in report.events if not event.kind.startswith(("trace.", "epoch", *PIPELINES))]
+    others = [event for event in report.events if not event.kind.startswith(("trace.", "epoch", "pipeline"))]
     rows = [
         [code(event.kind), code(event.subject) if event.subject else "", _place(event), *_figures(event)]
         for event in others[:MOST]
@@ -90,22 +79,6 @@ def rest(report: Report) -> str:
 def _figures(event: Event) -> Iterator[str]:
     yield words.count(event.count)
     yield words.duration(event.seconds) if event.seconds else ""
-
-
-def _numbers(totals: Mapping[str, float]) -> str:
-    return e(", ".join(f"{name.replace('_', ' ')} {_quantity(name, value)}" for name, value in totals.items()))
-
-
-def _quantity(name: str, value: float) -> str:
-    unit = "s" if name.endswith("seconds") else "bytes" if name.endswith("bytes") else ""
-    return words.quantity(value, unit)
-
-
-def _details(event: Event) -> str:
-    example = event.examples[-1] if event.examples else {}
-    return e(
-        ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in example.items() if value not in ("", None))
-    )
 
 
 def _place(event: Event) -> str:

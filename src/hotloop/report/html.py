@@ -13,6 +13,7 @@ from hotloop.report import charts, happened, phrases
 from hotloop.report.excerpt import Sources
 from hotloop.report.listing import listings
 from hotloop.report.markup import card, code, e, prose, section, table
+from hotloop.report.pipelines import pipelines
 
 STYLE, SCRIPT = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
 
@@ -48,7 +49,8 @@ def _body(report: Report, sources: Sources) -> Iterator[str]:
     about = "Seconds on a line include what it called. The bar is its share of the run, by phase."
     yield from section("Source", listings(report, sources), about)
     yield from section("Traces", _cards(happened.traces(report)), "Why TensorFlow turned Python into graphs, and when.")
-    yield from section("Input pipelines", _cards(happened.pipelines(report)))
+    about = "From the source on, as TensorFlow ran them. A loop waits for what its pipeline has not got ready."
+    yield from section("Input pipelines", pipelines(report), about)
     if report.diff:
         yield from section("Change", [f"<pre>{_diff(report.diff)}</pre>"])
     if report.trials:

@@ -45,12 +45,13 @@ class Plot:
         middle = self.top + self.height / 2
         return f'{lines}<text class="name" transform="translate(12 {middle}) rotate(-90)">{e(name)}</text>'
 
-    def x_axis(self, name: str, label: Callable[[float], str]) -> str:
+    def x_axis(self, name: str, label: Callable[[float], str], whole: bool = False) -> str:
+        """`whole`: of a thing that is counted."""
         base = self.top + self.height
         marks = "".join(
             f'<text class="tick mid" x="{self.px(t)}" y="{base + 16}">{e(label(t))}</text>'
             for t in ticks(*self.x, most=8)
-            if self.px(t) < WIDTH - 60
+            if self.px(t) < WIDTH - 60 and (not whole or t == round(t))
         )
         line = f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>'
         return f'{line}{marks}<text class="tick end" x="{WIDTH - RIGHT}" y="{base + 16}">{e(name)}</text>'
