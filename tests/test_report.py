@@ -14,7 +14,6 @@ import sys
 import termios
 from dataclasses import fields, replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from recordings import loop, recording, sample
@@ -388,77 +387,6 @@ def test_every_field_of_the_report_is_documented() -> None:
     missing = [f"{noun.__name__}.{f.name}" for noun in nouns for f in fields(noun) if f"`{f.name}`" not in page]
     assert missing == []
     assert f"version {Report('run').version}" in page
-
-
-# -- what measured findings look like to other tools -----------------------------------------------------------
-
-
-def test_sarif_of_a_run_carries_the_cost_and_the_symptoms(report: Report) -> None:
-    endless = replace(SYMPTOMS[0], kind="leaking", interval=(0.0, math.inf))
-    run = json.loads(render(replace(report, symptoms=(*SYMPTOMS, endless)), "sarif"), parse_constant=pytest.fail)[
-        "runs"
-    ][0]
-    finding, degrading, leaking = run["results"]
-    assert finding["properties"]["cost"] == {"seconds": 8.0, "share": 0.667, "bytes_per_step": 116_000.0}
-    assert finding["properties"]["evidence"][0] == {"name": "traces", "value": 100, "unit": ""}
-    assert (degrading["ruleId"], degrading["properties"]["size"]) == ("degrading", 0.2)
-    assert degrading["locations"][0]["physicalLocation"]["region"]["startLine"] == 5
-    assert leaking["properties"]["interval"] == [0.0, None]
-    assert {"degrading", "leaking"} <= {rule["id"] for rule in run["tool"]["driver"]["rules"]}
-
-
-def test_annotations_and_failed_tests_of_a_run_name_the_symptoms_too(report: Report) -> None:
-    lines = render(report, "github").splitlines()
-    assert lines[0].startswith("::error title=hotloop%3A made-up,file=train.py,line=6")
-    assert lines[1].startswith("::warning title=hotloop%3A degrading,file=train.py,line=5,endLine=5,col=1::step time")
-    suite = ElementTree.fromstring(render(report, "junit"))[0]
-    assert (suite.get("name"), suite.get("tests"), suite.get("failures")) == ("hotloop run", "2", "2")
-    assert "8.00 s of 12.0 s (67%)" in (suite[0][0].text or "")
-    assert (suite[1].get("name"), suite[1][0].get("type")) == ("degrading at line 5", "symptom")
-
-
-@pytest.mark.parametrize(
-    ("asked", "code", "said"),
-    [
-        ([], 0, ""),
-        (["any"], 1, "fails, as --fail-on any asks"),
-        (["degrading"], 1, "degrading at train.py:5."),
-        (["leaking"], 0, ""),
-        (["leaking", "degrading"], 1, "--fail-on degrading"),
-        (["function-in-loop"], 0, ""),
-    ],
-)
-def test_fail_on_decides_the_exit_code_of_a_report(
-    asked: list[str], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slowing = recording([loop(5, 7, [0.01 * n for n in range(1, 60)])], seconds=18.0)
-    slowing.save(tmp_path / "kept.json.gz")
-    options = [option for name in asked for option in ("--fail-on", name)]
-    assert main(["report", str(tmp_path / "kept.json.gz"), *options]) == code
-    shown = capsys.readouterr()
-    assert said in shown.err if said else not shown.err
-    assert "step time grows" in shown.out
-
-
-def test_fail_on_something_unknown_is_refused_before_the_program_runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "program.py").write_text("raise SystemExit(7)\n")
-    assert main(["run", "--fail-on", "slowness", str(tmp_path / "program.py")]) == 2
-    assert capsys.readouterr().err == (
-        "hotloop: --fail-on takes any, degrading, leaking or a rule's name: there is no `slowness`.\n"
-    )
-
-
-@pytest.mark.parametrize("format", ["terminal", "json", "sarif", "github", "junit"])
-def test_a_report_of_a_recording_is_written_in_every_format(
-    format: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recording([loop(5, 7, [0.01 * n for n in range(1, 60)])], seconds=18.0).save(tmp_path / "kept.json.gz")
-    target = tmp_path / "report"
-    assert main(["report", str(tmp_path / "kept.json.gz"), "--format", format, "--output", str(target)]) == 0
-    assert "step time grows" in target.read_text(encoding="utf-8")
-    assert capsys.readouterr().out == ""
 
 
 # -- the rule book -------------------------------------------------------------------------------------------

@@ -58,9 +58,8 @@ def _often(event: Event, report: Report) -> str:
         return "once"
     if calls and event.count >= 0.9 * calls:
         return "on every call"
-    return (
-        f"in {words.count(event.count)} of {words.plural(calls, 'call')}" if calls > event.count else "again and again"
-    )
+    times = f"{words.count(event.count)} times"
+    return f"{times} in {words.plural(calls, 'call')}" if calls else times
 
 
 def _user_defined(event: Event) -> bool:
