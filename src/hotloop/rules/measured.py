@@ -89,6 +89,13 @@ def traced_once(recording: Recording, at: Recurring) -> float:
     return sum(event.seconds for event in recording.of_kind("trace.first") if event.stack in here)
 
 
+def tracing(recording: Recording, at: Event, *, first_run: bool = False) -> float:
+    """Seconds that the function an event speaks of was traced for there, or of these only its first run."""
+    traces = [e for e in recording.events if e.kind.startswith("trace.")]
+    same = [e for e in traces if (e.subject, e.stack) == (at.subject, at.stack)]
+    return sum(e.totals.get("first_run_seconds", 0.0) if first_run else e.seconds for e in same)
+
+
 def growth_seconds(cold: Iterable[Event]) -> float:
     """Of the first runs of many sessions, what they took more than the first few: the graph had grown by then."""
     total = 0.0

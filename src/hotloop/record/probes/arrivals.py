@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hotloop.record.probes import Install, built, eager, graphs, install_all, keras, loads, observe, sessions, traces
+from hotloop.record.probes import (
+    Install,
+    built,
+    eager,
+    graphs,
+    install_all,
+    keras,
+    loads,
+    observe,
+    sessions,
+    traces,
+    unrolled,
+)
 from hotloop.record.probes.data import Pipelines
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.switches import Switches
@@ -24,6 +36,7 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ("compiled functions made", found.install_functions),
         ("traces", found.install_traces),
         ("compiled calls", found.install_calls),
+        ("large constants", unrolled.install_constants),
         ("sessions", sessions.install),
         ("graphs", graphs.install),
         ("models loaded", loads.install_tensorflow),

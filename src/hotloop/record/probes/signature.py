@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ Difference = tuple[str, str, str, str]  # kind, argument, now, before
 
 _WORST_FIRST = ("structure", "value", "dtype", "shape", "other")
 _LENGTH = 60
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 def difference(now: Any, earlier: Sequence[Any]) -> Difference:
@@ -84,5 +86,5 @@ def _dtype(spec: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = _ADDRESS.sub("", repr(value))
     return text if len(text) <= _LENGTH else text[: _LENGTH - 3] + "..."

@@ -11,9 +11,11 @@ from hotloop.record.frames import Stack, short_path
 from hotloop.record.log import Log, Tally
 from hotloop.record.memory import rss_reader
 from hotloop.record.probes.signature import difference
+from hotloop.record.probes.unrolled import loop_in
 from hotloop.record.probes.watch import FAILED, part, watch
 
 _COMPARED = 4  # comparing with all of a 300-entry cache costs 45%
+LONG = 0.1  # seconds of a trace, from which it is asked why
 _NAME = re.compile(r"^__(?:inference|forward|backward)_(.+?)_\d+$")
 
 CodeKey = tuple[str, int, str]
@@ -109,6 +111,8 @@ class Traces:
             name = example["function"]
             tally = log.tally(kind, name, stack)
             tally.add(own, totals, None if again else example, count=0 if again else 1)
+            if own > LONG and (unrolled := loop_in(graph, log.frames)):
+                log.emit("unrolled", name, stack=stack, example=unrolled)
             self._latest[_base_name(options.name)] = tally
 
         watch(log, compilation, "_create_concrete_function", begins, ends)

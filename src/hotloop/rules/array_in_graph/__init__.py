@@ -25,9 +25,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
-from hotloop.rules.array_in_graph.size import Size, size_of
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.array_in_graph.size import Size, makes_array, size_of
+from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Context, Module, Scope, place_of
 
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"tensorflow|keras|\bfunction\b|\bcall\b|_step\b"
+WEIGHTY = 5e6  # bytes at one line: less does not matter, however often it is read
+PREPARING = 2e-8  # seconds a byte that a large constant takes to prepare: measured, some 0.2 s for 10 MB
 MEASURED = "memory"
 
 LARGE = 10e6  # bytes: surely worth a word
@@ -53,8 +56,9 @@ PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|ma
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for scope in module.scopes:
-            found = list(_captured(scope, project)) if scope.is_function and not scope.yields else []
+        arrays = _may_be_arrays(module, project)
+        for scope in module.scopes if arrays else ():
+            found = list(_captured(scope, arrays, project)) if scope.is_function and not scope.yields else []
             if found and project.traced(Context(scope, None)):
                 yield from found
         if _is_graph_code(module):
@@ -68,10 +72,28 @@ def _is_graph_code(module: Module) -> bool:
     return runs or GRAPH_MODE.search(module.data) is not None
 
 
-def _captured(scope: Scope, project: Project) -> Iterator[Finding]:
+def _may_be_arrays(module: Module, project: Project) -> set[str]:
+    """Names and attributes that are bound to what may be an array, before anything is resolved."""
+    found: set[str] = set()
+    holding = {scope.parent for scope in module.scopes if scope.parent}
+    for scope in holding:
+        for name, bindings in (*scope.bindings.items(), *scope.attributes.items()):
+            for binding in bindings:
+                value = binding.value
+                if value is None and project.is_value(binding):
+                    literal = project.literal(name, scope)
+                    value = literal[0] if literal else None
+                if value is not None and makes_array(value):
+                    found.add(name)
+    return found
+
+
+def _captured(scope: Scope, arrays: set[str], project: Project) -> Iterator[Finding]:
     """Arrays of an outer scope, or of `self`, that a traced function uses whole."""
     seen: set[str] = set()
     for node, user in _used_whole(scope.node):
+        if (node.id if isinstance(node, ast.Name) else node.attr) not in arrays:
+            continue
         spelled = ast.unparse(node)
         if spelled in seen or not _comes_from_outside(node, scope):
             continue
@@ -119,9 +141,8 @@ def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope) -> bool:
 
 def _baked(module: Module, project: Project) -> Iterator[Finding]:
     """`tf.constant(data)` in graph mode."""
-    for call in module.calls:
-        name = project.name_of(call.node.func, call.where.scope)
-        if name not in BAKERS or project.traced(call.where):
+    for call, name in named(module, project, BAKERS):
+        if project.traced(call.where):
             continue
         for part in _parts(call):
             size = size_of(part, call.where.scope, project)
@@ -153,3 +174,22 @@ def _confidence(size: Size | None) -> Confidence | None:
     if size.bytes is None:
         return "medium"
     return "high" if size.bytes >= LARGE else "medium" if size.bytes >= SOME else None
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for event in recording.of_kind("constant"):
+        size = event.totals.get("bytes", 0.0)
+        if not event.subject or size < WEIGHTY:
+            continue
+        together = [e for e in recording.of_kind("constant") if e.stack == event.stack]
+        traces = [e for e in recording.events if e.kind.startswith("trace.") and e.stack == event.stack]
+        preparing = sum(e.seconds for e in traces) / max(1, len(together))
+        yield measured.told(
+            RULE, recording, measured.at_line(event.subject), min(preparing, PREPARING * size),
+            f"{words.plural(event.count, 'constant')} of {words.size(size / event.count)} became part of a graph here: "
+            "a copy in each function, and more while it is prepared. Make it a tensor or a variable outside.",
+            None,
+            [Evidence("constants", size, "bytes")],
+            bytes_per_step=size,
+            confidence="medium",
+        )  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop.source.heat import number
-from hotloop.source.module import Binding, Scope
+from hotloop.source.module import Binding, Scope, last_name
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -25,10 +25,7 @@ FROM_FILES = {
     "np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile", "np.memmap", "sklearn.datasets.fetch_openml",
 }  # fmt: skip
 SHAPED = {"np.zeros", "np.ones", "np.empty", "np.full"}
-SAMPLES = re.compile(
-    r"^np\.random\.((default_rng|RandomState)\(\)\.)?(normal|uniform|randint|integers|random|standard_normal|choice"
-    r"|random_sample|poisson|exponential|binomial|gamma|beta)$"
-)
+SAMPLES = re.compile(r"^np\.random\.((default_rng|RandomState)\(\)\.)?\w+$")
 BY_DIMENSION = {"np.random.rand", "np.random.randn", "np.random.RandomState().rand", "np.random.RandomState().randn"}
 SAME_SIZE = {
     "reshape", "transpose", "copy", "clip", "round", "ravel", "flatten", "swapaxes", "squeeze",
@@ -37,6 +34,14 @@ SAME_SIZE_CALLS = {
     "np.asarray", "np.array", "np.expand_dims", "np.reshape", "np.transpose", "np.abs", "np.exp", "np.sqrt", "np.sin",
     "np.cos", "np.tanh", "np.sort", "np.ascontiguousarray", "np.float32", "np.clip", "np.squeeze",
 }  # fmt: skip
+SAMPLERS = {
+    "normal", "uniform", "randint", "integers", "random", "standard_normal", "choice", "random_sample", "poisson",
+    "exponential", "binomial", "gamma", "beta",
+}  # fmt: skip
+MAKERS = (
+    {name.rpartition(".")[2] for name in FROM_FILES | SHAPED | BY_DIMENSION | SAME_SIZE_CALLS}
+    | SAMPLERS | SAME_SIZE | {"load_data", "arange", "astype"}
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,15 @@ class Size:
 
     def times(self, factor: float) -> Size:
         return Size(None if self.bytes is None else self.bytes * factor)
+
+
+def makes_array(expr: ast.expr) -> bool:
+    """Whether it may be worth measuring: by its last name, which is all that is asked."""
+    while isinstance(expr, ast.BinOp):
+        if makes_array(expr.right):
+            return True
+        expr = expr.left
+    return isinstance(expr, ast.Call) and last_name(expr.func) in MAKERS
 
 
 def size_of(expr: ast.expr, scope: Scope, project: Project) -> Size | None:
@@ -100,17 +114,19 @@ class _Measure:
             size = self.of(binding.value, binding.where.scope, depth + 1) if share is not None else None
             if share is None or (size is None and not _is_own_update(binding)):
                 return None
-            if self._is_tensor(binding.value, binding.where.scope):
-                return None
             if size is not None:
                 sizes.append(size.times(share))
-        return sizes[-1] if sizes else None
+        if not sizes or any(b.value is not None and self._is_tensor(b.value, b.where.scope) for b in bindings):
+            return None
+        return sizes[-1]
 
     def _is_tensor(self, expr: ast.expr, scope: Scope) -> bool:
         name = self.project.name_of(expr, scope)
         return name.startswith(("tf.", "keras.")) and not name.startswith("keras.datasets.")
 
     def _call(self, expr: ast.Call, scope: Scope, depth: int) -> Size | None:
+        if last_name(expr.func) not in MAKERS:
+            return None
         name = self.project.name_of(expr.func, scope)
         if name in FROM_FILES:
             return Size(None)
@@ -119,7 +135,7 @@ class _Measure:
             return Size(known) if known else None
         if name in SAME_SIZE_CALLS and expr.args:
             return self.of(expr.args[0], scope, depth + 1)
-        if name in SHAPED or name in BY_DIMENSION or SAMPLES.match(name):
+        if name in SHAPED or name in BY_DIMENSION or (name.rpartition(".")[2] in SAMPLERS and SAMPLES.match(name)):
             return self._made(expr, name, scope)
         if name == "np.arange":
             return self._sized(expr.args[-1:] if len(expr.args) < 3 else [], expr, scope)

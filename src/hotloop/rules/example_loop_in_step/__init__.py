@@ -23,8 +23,9 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.rules.rows import holds_model, one_row
 from hotloop.rules.vectors import index_of, rows_taken
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:tf|tensorflow|keras)\b"  # the step itself may stand in another file
+ROWS = 4  # single examples taken from a batch in one trace
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -150,3 +151,22 @@ def _is_carried(call: Call, loop: Loop) -> bool:
             if stored & read:
                 return True
     return False
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for event in recording.of_kind("unrolled"):
+        seen = event.examples[-1]
+        if not seen["model"] or seen["rows"] < ROWS:
+            continue
+        tracing = measured.tracing(recording, event)
+        calls = [e for e in recording.of_kind("call") if (e.subject, e.stack) == (event.subject, event.stack)]
+        running = sum(e.seconds for e in calls) - measured.tracing(recording, event, first_run=True)
+        times = max(2.0, float(seen["times"]))
+        yield measured.told(
+            RULE, recording, measured.at_line(seen["model"]),
+            (tracing + max(0.0, running)) * float(seen["inside"]) * (1 - 1 / times),
+            f"The model was called on one example after the other, some {words.number(times)} times in one step "
+            f"{{cost}}: tracing it took {words.duration(tracing)}. Call it once, on the whole batch.",
+            measured.loop_of(recording, event),
+            [Evidence("tracing", tracing, "s"), Evidence("calls in a step", times)],
+        )  # fmt: skip

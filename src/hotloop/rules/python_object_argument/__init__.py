@@ -19,12 +19,12 @@ The object takes two or three values, or the function has to be another Python f
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
-from hotloop.rules.compiled import arguments, has_signature
+from hotloop.model import Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.compiled import arguments, compiled_callee, has_signature, may_be_compiled
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.flow import changing_number, varies
 from hotloop.source.flow import in_loop as stands_in
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bfunction\b|\bfor\b|\bwhile\b|\bmap\b|\blambda\b"  # the tf.function itself may be another file's
 
 KNOWN_BASES = {"typing.NamedTuple", "NamedTuple", "tuple", "list", "dict"}  # looked into, so that tensors stay tensors
 KNOWN_DECORATORS = {"attr.s", "attr.attrs", "attr.define", "attrs.define", "attrs.frozen", "attr.frozen"}
@@ -47,9 +46,9 @@ PASSED_THROUGH = {"sorted", "list", "enumerate", "reversed", "set", "tqdm.tqdm",
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
-            target = project.resolve(call.node.func, call.where.scope)
-            if target is None or target.kind != "traced" or has_signature(call, target.scope, project):
+        for call in may_be_compiled(module, project):
+            target = compiled_callee(call, project)
+            if target is None or has_signature(call, target.scope, project):
                 continue
             found = in_loop(project, call.where)
             if found is not None:
@@ -172,3 +171,32 @@ class _Freshness:
         """In the step's own loop: what a caller's loop changes is seen there."""
         loops = list(loops_of(where))
         return self.found.loop in loops and varies(expr, where.scope, self.found.loop, (), self.project)
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    changed = [e for e in recording.of_kind("trace.value", "trace.other") if e.examples and _is_object(e.examples[-1])]
+    for at in measured.recurring(recording, changed):
+        last = at.events[-1].examples[-1]
+        if not (last.get("user_defined") or last.get("created")):
+            continue
+        kept = at.total("bytes")
+        seconds = max(at.seconds, measured.sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
+        yield measured.finding(
+            RULE, recording, at, seconds,
+            f"`{at.events[0].subject}` was traced again {at.often} {{cost}}: argument `{last.get('argument')}` is "
+            f"another Python object each time (`{last.get('now')}`). Make it once, before the loop, or pass a tensor.",
+            evidence=[
+                Evidence("traces", at.count), Evidence("each", at.seconds / at.count, "s"),
+                Evidence("memory kept", kept, "bytes"),
+            ],
+            bytes_per_step=kept / at.loop.steps,
+        )  # fmt: skip
+
+
+def _is_object(example: Mapping[str, object]) -> bool:
+    """Numbers are another ailment, with another cure."""
+    try:
+        float(str(example.get("now")))
+    except ValueError:
+        return True
+    return False

@@ -27,8 +27,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import outside_loops
 from hotloop.source.heat import trips
 from hotloop.source.module import Loop, names_read
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bfor\b"
+MANY_TIMES = 20  # a loop that goes round less often may as well be unrolled
+ROWS = 4
 
 MANY = 50  # steps: below, unrolling is cheap and often wanted
 SURELY = 200  # steps that hurt even when each records an op or two
@@ -130,3 +132,20 @@ class _Ops:
         parameters = set(self.scope.parameters[1 if self.scope.is_method else 0 :])
         carried = {n for n in named for b in self.scope.bindings.get(n, []) if b.kind == "augment"}
         self.any |= bool(named & parameters) and not carried - parameters
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for event in recording.of_kind("unrolled"):
+        seen = event.examples[-1]
+        if seen["model"] and seen["rows"] >= ROWS:
+            continue  # one example after the other: that is another ailment
+        tracing = measured.tracing(recording, event)
+        times = float(seen["times"])
+        if times >= MANY_TIMES:
+            yield measured.told(
+                RULE, recording, measured.at_line(seen["loop"]), tracing * float(seen["inside"]) * (1 - 1 / times),
+                f"This loop was unrolled into `{event.subject}` some {words.number(times)} times {{cost}}: tracing it "
+                f"took {words.duration(tracing)}. Let TensorFlow loop: `for i in tf.range(n)`.",
+                measured.loop_of(recording, event),
+                [Evidence("tracing", tracing, "s"), Evidence("times round", times)],
+            )  # fmt: skip
