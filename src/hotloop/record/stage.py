@@ -18,6 +18,7 @@ from hotloop.record.limits import Limits
 from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
 from hotloop.record.probes.arrivals import arrivals
 from hotloop.record.probes.eager import OpCounter
+from hotloop.record.probes.held import HELD_EVERY, HELD_MOST, Holders
 from hotloop.record.recorder import Recorder
 from hotloop.record.sampler import (
     DRAIN_EVERY,
@@ -85,6 +86,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
     if options["sample"]:
         sampler = Sampler(log, ops, lambda: finder.importing)
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
+        clockwork.every(HELD_EVERY, Holders(log).look, most=HELD_MOST)
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
     os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
     code = None

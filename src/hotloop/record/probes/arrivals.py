@@ -8,6 +8,7 @@ from typing import Any
 from hotloop.record.probes import (
     Install,
     built,
+    concats,
     eager,
     graphs,
     install_all,
@@ -37,6 +38,7 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ("traces", found.install_traces),
         ("compiled calls", found.install_calls),
         ("large constants", unrolled.install_constants),
+        ("concatenations", concats.install),
         ("sessions", sessions.install),
         ("graphs", graphs.install),
         ("models loaded", loads.install_tensorflow),

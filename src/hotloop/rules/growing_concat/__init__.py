@@ -25,8 +25,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.heat import Heat, loop_heat
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:concat|concatenate|append|vstack|hstack|row_stack)\b"
+GROWN = 2.0  # times as large at the end
+DISPATCH = 3e-5  # seconds of a concatenation of next to nothing
 
 USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
 GRAPH_CODE = re.compile(rb"placeholder\(|Session\(|\bslim\b|tf\.contrib|tf\.layers\.|variable_scope\(")
@@ -85,3 +87,18 @@ def _cure(growth: Growth, loop: Loop, project: Project) -> str:
     if growth.is_tensor and (project.traced(growth.where) or (_in_graph(loop, project) and loop.kind == "for")):
         return "Write the parts into a `tf.TensorArray` and read it once after the loop."
     return "Append the parts to a list and concatenate once after the loop."
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for at in measured.recurring(recording, recording.of_kind("concat")):
+        sizes = [float(example["bytes"]) for event in at.events for example in event.examples]
+        if sizes[-1] < GROWN * sizes[0] or sizes != sorted(sizes):
+            continue
+        copied = at.total("bytes")
+        spent = max(at.seconds, measured.sampled(recording, [at.place], "compute"))
+        yield measured.finding(
+            RULE, recording, at, spent - at.count * DISPATCH,
+            f"{words.size(copied)} were copied by {words.plural(at.count, 'concatenation')} {{cost}} to put together "
+            f"{words.size(sizes[-1])}. Collect the parts in a list and concatenate once, after the loop.",
+            evidence=[Evidence("copied", copied, "bytes"), Evidence("concatenations", at.count)],
+        )  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hotloop.rules.loops import may_be
+from hotloop.rules.calls import named
 from hotloop.source.module import Context, Loop, Module, names_read, names_stored
 from hotloop.source.project import is_guarded, loops_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 TENSOR = {"tf.concat", "tf.experimental.numpy.concatenate", "keras.backend.concatenate", "keras.ops.concatenate",
           "keras.ops.append", "tf.experimental.numpy.append"}  # fmt: skip
 ARRAY = {"np.concatenate", "np.vstack", "np.hstack", "np.append", "np.row_stack"}
-SPELLED = {name.rpartition(".")[2] for name in TENSOR | ARRAY}
 LOOKS = {"len", "print", "type", "isinstance", "id"}  # reads that do not need the values
 SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
 
@@ -33,12 +32,11 @@ class Growth:
 
 
 def growths(module: Module, project: Project) -> Iterator[Growth]:
-    for call in module.calls:
+    for call, name in named(module, project, TENSOR | ARRAY):
         statement = call.where.statement
         if call.where.loop is None or not isinstance(statement, ast.Assign) or statement.value is not call.node:
             continue
-        name = project.name_of(call.node.func, call.where.scope) if may_be(call.node.func, SPELLED) else ""
-        if name not in TENSOR | ARRAY or len(statement.targets) != 1:
+        if len(statement.targets) != 1:
             continue
         target = ast.unparse(statement.targets[0])
         if target not in _parts(call.node):

@@ -20,11 +20,12 @@ the device.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from hotloop.model import Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Event, Evidence, Finding, LoopRun, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.tensors_kept.store import Store, uses
 from hotloop.rules.tensors_kept.tensors import size_of
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bappend\b"
+HELD = 20e6  # bytes: less is nobody's trouble
+GROWN = 1.2  # times as many items as when it was first seen
 MEASURED = "memory"
 
 
@@ -73,3 +75,26 @@ def _cure(size: str) -> str:
     if size == "scalar":
         return "Append `float(...)` of it, or update a `keras.metrics.Mean`."
     return "Keep only what is used later: reduce it in the step, or take a `deque` with a `maxlen`."
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    kept: dict[tuple[str, LoopRun], list[tuple[Event, Mapping[str, Any]]]] = {}
+    for event in recording.of_kind("held"):
+        loop = measured.loop_of(recording, event)
+        if loop is not None:
+            kept.setdefault((event.subject, loop), []).extend((event, example) for example in event.examples)
+    for (name, loop), seen in kept.items():
+        seen.sort(key=lambda one: float(one[1]["at"]))
+        first, last = seen[0][1], seen[-1][1]
+        held, items = float(last["bytes"]), int(last["items"])
+        if held < HELD or items < GROWN * int(first["items"]):
+            continue
+        yield measured.told(
+            RULE, recording, seen[-1][0].place, 0.0,
+            f"`{name}` held {items:,} tensors when last seen, {words.size(held)} in all, and grew with the loop. Keep "
+            "only what is used later: reduce them in the step, or turn them into numbers.",
+            loop,
+            [Evidence("held", held, "bytes"), Evidence("items", items)],
+            bytes_per_step=held / max(items, loop.steps),
+            confidence="medium",
+        )  # fmt: skip

@@ -1,0 +1,83 @@
+"""Who holds memory: lists and dicts of the user's that fill up with tensors while a loop runs."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hotloop.record.frames import frame_reader
+from hotloop.record.log import Log
+
+HELD_EVERY = 0.1  # seconds between looks at first
+HELD_MOST = 2.0
+MANY = 16  # items: shorter containers are no habit
+MUCH = 4e6  # bytes: less is not worth a word
+DEEP = 3  # frames of the user's that are looked into, innermost first
+
+
+class Holders:
+    """Looks into the variables of the user's running frames, from the recorder's thread. Made in the main thread."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._frame = frame_reader()
+
+    def look(self) -> None:
+        tensor = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
+        if tensor is None or self._log.deaf:
+            return
+        collects = gc.isenabled()
+        gc.disable()  # see `frame_reader`
+        try:
+            for frame in self._users():
+                self._look_into(frame, tensor)
+        finally:
+            if collects:
+                gc.enable()
+
+    def _users(self) -> Iterator[types.FrameType]:
+        frame, left = self._frame(), DEEP
+        while frame is not None and left:
+            if self._log.frames.shown(frame.f_code.co_filename):
+                left -= 1
+                yield frame
+            frame = frame.f_back
+
+    def _look_into(self, frame: types.FrameType, tensor: type) -> None:
+        for name, value in _variables(frame):
+            size = _size(value, tensor) if isinstance(value, list | dict | deque) and len(value) >= MANY else 0.0
+            if size >= MUCH:
+                stack = self._log.frames.stack(frame)
+                example = {"bytes": size, "items": len(value), "at": round(self._log.now(), 3)}
+                self._log.tally("held", name, stack).add(0.0, example=example)
+
+
+def _variables(frame: types.FrameType) -> Iterator[tuple[str, Any]]:
+    """Its locals (of a module: its globals), and what hangs on `self`."""
+    seen = dict(frame.f_locals)
+    yield from seen.items()
+    mine = getattr(seen.get("self"), "__dict__", None)
+    if isinstance(mine, Mapping):
+        yield from ((f"self.{name}", value) for name, value in list(mine.items()))
+    if frame.f_globals is not frame.f_locals:
+        used = frame.f_code.co_names
+        yield from ((name, frame.f_globals[name]) for name in used if name in frame.f_globals)
+
+
+def _size(container: Any, tensor: type) -> float:
+    """Bytes of tensors in a container, from a few of its items."""
+    values = list(container.values()) if isinstance(container, dict) else container
+    some = [values[index * (len(values) - 1) // 4] for index in range(5)]
+    return sum(_bytes(item, tensor) for item in some) / len(some) * len(values)
+
+
+def _bytes(item: Any, tensor: type) -> float:
+    if isinstance(item, tensor):
+        return float((item.shape.num_elements() or 0) * item.dtype.size)  # type: ignore[attr-defined]
+    if isinstance(item, tuple | list) and len(item) <= 8:
+        return sum(_bytes(one, tensor) for one in item)
+    return 0.0
