@@ -105,16 +105,18 @@ def test_a_report_of_a_recording_is_written_in_every_format(
     assert capsys.readouterr().out == ""
 
 
-@pytest.mark.parametrize(("asked", "code"), [("degrading", 1), ("leaking", 7)])
+@pytest.mark.parametrize(("asked", "code"), [("leaking", 1), ("function-in-loop", 7)])
 def test_a_run_ends_with_the_programs_own_code_unless_what_it_must_not_do_was_seen(
     asked: str, code: int, tmp_path: Path
 ) -> None:
-    program = "for step in range(60):\n    sum(range(step * 10_000))\nraise SystemExit(7)\n"
-    (tmp_path / "program.py").write_text(program)
+    program = "kept = []\nfor step in range(150):\n    kept.append(b'x' * 400_000)\n    sum(range(400_000))\n"
+    (tmp_path / "program.py").write_text(program + "raise SystemExit(7)\n")
     command = [sys.executable, "-m", "hotloop", "run", "--fail-on", asked, "--format", "sarif", "--output", "x.sarif"]
     environment = {**os.environ, "HOTLOOP_HOME": str(tmp_path / "home")}
     done = subprocess.run([*command, "program.py"], cwd=tmp_path, capture_output=True, text=True, env=environment)
     assert done.returncode == code
-    assert ("--fail-on degrading asks: degrading at program.py:1" in done.stderr) is (code == 1)
-    (result,) = json.loads((tmp_path / "x.sarif").read_text())["runs"][0]["results"]
-    assert (result["ruleId"], result["properties"]["unit"]) == ("degrading", "seconds/1000 steps")
+    assert ("--fail-on leaking asks: leaking at program.py:2" in done.stderr) is (code == 1)
+    results = json.loads((tmp_path / "x.sarif").read_text())["runs"][0]["results"]
+    (leak,) = (result["properties"] for result in results if result["ruleId"] == "leaking")
+    assert leak["unit"] == "bytes/step"
+    assert 300_000 < leak["size"] < 500_000
