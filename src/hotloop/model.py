@@ -230,14 +230,15 @@ class Recording:
 
     def save(self, path: Path) -> None:
         import gzip
-        import json
 
-        data = json.dumps(to_plain(self), separators=(",", ":"), allow_nan=True).encode()
-        if path.suffix == ".gz":
-            data = gzip.compress(data, mtime=0)
         scratch = path.with_name(path.name + ".tmp")
         try:
-            scratch.write_bytes(data)
+            with scratch.open("wb") as file:
+                if path.suffix == ".gz":
+                    with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
+                        packed.writelines(_json(self))
+                else:
+                    file.writelines(_json(self))
             scratch.replace(path)
         except OSError:
             scratch.unlink(missing_ok=True)
@@ -351,6 +352,26 @@ class Report:
     lines: tuple[LineCost, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     version: int = REPORT_VERSION
+
+
+def _json(recording: Recording) -> Iterator[bytes]:
+    """Piece by piece: the whole of a large recording as text would take as much memory again."""
+    import json
+
+    def text(value: Any) -> bytes:
+        return json.dumps(to_plain(value), separators=(",", ":"), allow_nan=True).encode()
+
+    for number, field_ in enumerate(dataclasses.fields(recording)):
+        value = getattr(recording, field_.name)
+        yield b'%s"%s":' % (b"," if number else b"{", field_.name.encode())
+        if isinstance(value, tuple):
+            yield b"["
+            for at, item in enumerate(value):
+                yield (b"," if at else b"") + text(item)
+            yield b"]"
+        else:
+            yield text(value)
+    yield b"}"
 
 
 # -- both ways ---------------------------------------------------------------------------------------------------------

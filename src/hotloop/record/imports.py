@@ -15,6 +15,8 @@ from hotloop.record.log import Log
 from hotloop.record.ticks import instrument, with_last_call
 from hotloop.record.track import Track
 
+LOOPS = 10_000  # of the program's own: each costs memory, whether it runs or not
+
 
 class Finder:
     """First on `sys.meta_path`: asks the real finders, then changes what the loader they gave will execute.
@@ -64,6 +66,9 @@ class Finder:
 
     def ticked(self, filename: str, shown: str) -> types.CodeType | None:
         """The file's code with ticks, or None where the file must run as it is."""
+        if len(self.tracks) > LOOPS:
+            self.log.note(f"The program has very many loops: those of {shown} and of what came after are not counted.")
+            return None
         try:
             code, tracks = instrument(Path(filename).read_bytes(), filename, shown)
         except (OSError, SyntaxError, ValueError, RecursionError) as error:

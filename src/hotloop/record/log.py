@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from typing import Any
 from hotloop.model import Event, Place
 from hotloop.record.frames import Frames, Stack
 
-KEYS = 2000
+KEYS = 1000  # events told apart in full; up to three times as many in part
 EXAMPLES = 4  # kept of the first, and of the last
 TIMES = 64  # kept: when there are more, every second goes
 
@@ -103,13 +104,17 @@ class Log:
         self.tally(kind, subject, self.frames.here() if stack is None else stack).add(seconds, totals, example)
 
     def tally(self, kind: str, subject: str, stack: Stack) -> Tally:
+        """Where to count. The more there are, the less a new one is told apart: every count stays exact."""
+        tallies = self._tallies
         key = (kind, subject, stack)
-        tally = self._tallies.get(key)
-        if tally is None and len(self._tallies) >= KEYS:
-            key = (kind, subject if len(self._tallies) < 2 * KEYS else "", stack[:1])
-            tally = self._tallies.get(key)
+        tally = tallies.get(key)
         if tally is None:
-            tally = self._tallies[key] = Tally(self)
+            filled = len(tallies)
+            if filled >= KEYS:
+                key = (kind, subject if filled < 2 * KEYS else "", stack[:1] if filled < 3 * KEYS else ())
+                tally = tallies.get(key)
+        if tally is None:
+            tally = tallies[key] = Tally(self)
         return tally
 
     def note(self, sentence: str) -> None:
@@ -143,4 +148,9 @@ class Log:
 
 
 def places(stack: Stack) -> tuple[Place, ...]:
-    return tuple(Place(path, line) for path, line in stack)
+    return tuple(_place(*line) for line in stack)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _place(path: str, line: int) -> Place:
+    return Place(path, line)

@@ -15,8 +15,10 @@ from hotloop import __version__
 from hotloop.model import Exit, Place, Recording, Sample, Series
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
-from hotloop.record.track import Track
+from hotloop.record.track import CEILING, Track, ceiling_for
 
+DRAIN_EVERY = 0.1
+RUSH = 50_000  # ticks at once: a tight loop would fill its queue before the next time
 IDLE = frozenset({"python", "library"})  # phases in which TensorFlow does nothing
 
 
@@ -42,6 +44,9 @@ class Recorder:
         }
         self.living: dict[str, Callable[[], Any]] = {}  # meta that is asked for at each snapshot
         self.exit = Exit()
+        self.wait = DRAIN_EVERY  # until the next time
+        self._running = 0  # loops that ever ran
+        self._ceiling = CEILING
         self._written = -1
         self._lock = threading.Lock()
 
@@ -65,15 +70,33 @@ class Recorder:
 
     def _drain(self) -> None:
         now = perf_counter_ns()
+        taken = 0
         for track in list(self.tracks):
             if track.ticks or track.marks:
-                track.drain(now)
+                self._running += not track.runs
+                taken += track.drain(now)
+                if track.bins.ceiling > self._ceiling:
+                    track.bins.lower(self._ceiling)
+        self.wait = DRAIN_EVERY if taken < RUSH else DRAIN_EVERY / 5
+        self._share_bins()
+
+    def _share_bins(self) -> None:
+        """Memory and file stay as small however many loops run."""
+        ceiling = ceiling_for(self._running)
+        if ceiling < self._ceiling:
+            self._ceiling = ceiling
+            for track in list(self.tracks):
+                track.bins.lower(ceiling)
 
     def recording(self) -> Recording:
         now = perf_counter_ns()
         meta = {**self.meta, "seconds": round((now - self.origin) / 1e9, 6)}
         meta |= {name: ask() for name, ask in self.living.items()}
         meta |= _versions()
+        meta["unseen"] = [
+            *self.log.unseen,
+            *(f"Not all steps of the loop at {t.place} could be counted." for t in self.tracks if t.lost),
+        ]
         loops = (track.loop_run(self.origin, now) for track in list(self.tracks))
         return Recording(
             meta,

@@ -19,13 +19,12 @@ from hotloop.record.timeline import Timeline
 SAMPLE_EVERY = 0.01
 SAMPLE_MOST = 0.05  # each look costs the program a hand-over of the interpreter lock: a long run needs fewer a second
 SLOWING = 50  # looks after which the interval has doubled
-DRAIN_EVERY = 0.1
 MEMORY_EVERY = 0.1
 SNAPSHOT_EVERY = 1.0
 SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it cost
 TOGETHER = 0.004  # seconds before it is due at which a chore is done with another: each waking costs the program
 PATIENCE = 5.0
-KEYS = 3000
+KEYS = 2000
 
 
 class _Spent:
@@ -98,8 +97,14 @@ class _Chore:
     every: float
     most: float
     work: Callable[[], None]
+    wait: Callable[[], float] | None
     due: float = 0.0
     done: int = 0
+
+    def do(self, log: Log, now: float) -> None:
+        self.done += 1
+        log.attempt(self.work)
+        self.due = now + (self.wait() if self.wait else min(self.every * (1 + self.done / SLOWING), self.most))
 
 
 class Clockwork:
@@ -112,9 +117,16 @@ class Clockwork:
         self._ending = _thread.allocate_lock()  # held while the thread shall run
         self._running = _thread.allocate_lock()  # held while it does
 
-    def every(self, seconds: float, work: Callable[[], None], *, most: float = 0.0) -> None:
-        """`most`: what the interval grows to as the run gets longer."""
-        self._chores.append(_Chore(seconds, most or seconds, work))
+    def every(
+        self,
+        seconds: float,
+        work: Callable[[], None],
+        *,
+        most: float = 0.0,
+        wait: Callable[[], float] | None = None,
+    ) -> None:
+        """`most`: what the interval grows to as the run gets longer. `wait`: asked each time, instead."""
+        self._chores.append(_Chore(seconds, most or seconds, work, wait))
 
     def start(self) -> None:
         self._ending.acquire()
@@ -134,9 +146,7 @@ class Clockwork:
             now = time.monotonic()
             for chore in self._chores:
                 if now >= chore.due - TOGETHER:
-                    chore.done += 1
-                    chore.due = now + min(chore.every * (1 + chore.done / SLOWING), chore.most)
-                    self._log.attempt(chore.work)
+                    chore.do(self._log, now)
             if now >= due:
                 self._log.attempt(self._write)
                 cost = time.monotonic() - now

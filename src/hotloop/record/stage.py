@@ -19,9 +19,8 @@ from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
 from hotloop.record.probes.arrivals import arrivals
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.held import HELD_EVERY, HELD_MOST, Holders
-from hotloop.record.recorder import Recorder
+from hotloop.record.recorder import DRAIN_EVERY, Recorder
 from hotloop.record.sampler import (
-    DRAIN_EVERY,
     MEMORY_EVERY,
     SAMPLE_EVERY,
     SAMPLE_MOST,
@@ -78,7 +77,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
     sys.meta_path.insert(0, finder)
     recorder.living["import_seconds"] = lambda: round(finder.import_nanoseconds / 1e9, 6)
     clockwork = Clockwork(log, recorder.write)
-    clockwork.every(DRAIN_EVERY, recorder.drain)
+    clockwork.every(DRAIN_EVERY, recorder.drain, wait=lambda: recorder.wait)
     limits = Limits(recorder, seconds=options.get("seconds"), steps=options.get("steps"), mark=options.get("mark"))
     if limits.any:
         clockwork.every(DRAIN_EVERY, limits.look)

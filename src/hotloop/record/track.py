@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from itertools import islice, pairwise
+from itertools import islice, pairwise, zip_longest
 
 from hotloop.model import LoopRun, Place, Series
 
-CEILING = 1024  # bins
+CEILING = 1024  # bins of a loop
+FLOOR = 16
+MANY = 4096  # marks at once: a short loop that is entered again and again; its runs are then taken in by the hundred
+CHUNKS = 64
+ALL_BINS = 1 << 16  # of all loops together: where there are many, each has fewer
 BACKLOG = 1 << 20  # ticks not yet drained: bounds a forked child, where nobody drains
 
 
 class Bins:
-    """Durations of consecutive steps. When `CEILING` bins are full, neighbours merge."""
+    """Durations of consecutive steps. When `ceiling` bins are full, neighbours merge."""
 
     def __init__(self) -> None:
+        self.ceiling = CEILING
         self.size = 1
         self.filled = 0  # steps in the last bin
         self.sums: list[int] = []
@@ -31,9 +36,9 @@ class Bins:
                 at += self._into_open_bin(edges, at, min(self.size - self.filled, last - at))
 
     def _whole_bins(self, edges: list[int], at: int, last: int) -> int:
-        if len(self.sums) >= CEILING:
+        if len(self.sums) >= self.ceiling:
             self._merge()
-        room = CEILING - len(self.sums)
+        room = self.ceiling - len(self.sums)
         count = min(room, (last - at) // self.size)
         if not count:
             self.sums.append(0)
@@ -46,16 +51,38 @@ class Bins:
         self.filled = self.size
         return count * self.size
 
+    def spread(self, start: int, count: int, total: int) -> None:
+        """`count` steps that took `total`, of which no more is known."""
+        while count:
+            if self.filled % self.size == 0:
+                if len(self.sums) >= self.ceiling:
+                    self._merge()
+                self.sums.append(0)
+                self.starts.append(start)
+                self.filled = 0
+            some = min(self.size - self.filled, count)
+            share = total * some // count
+            self.sums[-1] += share
+            self.filled += some
+            start, count, total = start + share, count - some, total - share
+
     def _into_open_bin(self, edges: list[int], at: int, count: int) -> int:
         self.sums[-1] += edges[at + count] - edges[at]
         self.filled += count
         return count
 
+    def lower(self, ceiling: int) -> None:
+        """Room for fewer, from now on."""
+        self.ceiling = ceiling
+        while len(self.sums) > self.ceiling:
+            self._merge()
+
     def _merge(self) -> None:
-        self.sums = [a + b for a, b in zip(self.sums[::2], self.sums[1::2], strict=True)]
+        alone = len(self.sums) % 2  # the last bin
+        self.sums = [a + b for a, b in zip_longest(self.sums[::2], self.sums[1::2], fillvalue=0)]
         self.starts = self.starts[::2]
+        self.filled += 0 if alone else self.size
         self.size *= 2
-        self.filled = self.size
 
     def series(self, origin: int) -> tuple[Series, Series]:
         """Mean seconds of a step, and the clock at its start, by index of the step."""
@@ -64,6 +91,14 @@ class Bins:
         means = tuple(round(s / n / 1e9, 9) for s, n in zip(self.sums, counts, strict=False))
         clock = tuple(round((start - origin) / 1e9, 6) for start in self.starts)
         return Series("step", "s", at, means), Series("clock", "s", at, clock)
+
+
+def ceiling_for(loops: int) -> int:
+    """How many bins each of so many loops may have: a power of two, for full bins to merge in pairs."""
+    ceiling = CEILING
+    while ceiling > FLOOR and ceiling * loops > ALL_BINS:
+        ceiling //= 2
+    return ceiling
 
 
 class _Run:
@@ -87,22 +122,54 @@ class Track:
         self.marks: deque[int] = deque(maxlen=BACKLOG)
         self.bins = Bins()
         self.runs = self.steps = self.nanoseconds = 0
+        self.lost = False  # more happened at once than could be held
         self._open: list[_Run] = []
 
-    def drain(self, now: int) -> None:
-        """Take in all that happened up to `now`. One thread drains; the loop's own appends while we look."""
+    def drain(self, now: int) -> int:
+        """Take in all that happened up to `now`, and say how much. One thread drains; the loop's own appends."""
+        self.lost |= BACKLOG in (len(self.ticks), len(self.marks))
         ticks = _take(self.ticks, now)
         marks = _take(self.marks, now)
-        at = 0
-        for mark in marks:
-            upto = bisect_right(ticks, abs(mark), at)
-            self._feed(ticks[at:upto])
-            at = upto
-            if mark > 0:
-                self._enter(mark)
-            else:
-                self._leave(-mark)
+        at = done = 0
+        if len(marks) > MANY:
+            if len(self._open) == 1:
+                at, done = self._take_mark(ticks, 0, marks[0]), 1
+            at, done = self._short_runs(ticks, marks, at, done)
+        for mark in marks[done:]:
+            at = self._take_mark(ticks, at, mark)
         self._feed(ticks[at:])
+        return len(ticks) + len(marks)
+
+    def _take_mark(self, ticks: list[int], at: int, mark: int) -> int:
+        """And the ticks before it; returns the first one after."""
+        upto = bisect_right(ticks, abs(mark), at)
+        self._feed(ticks[at:upto])
+        if mark > 0:
+            self._enter(mark)
+        else:
+            self._leave(-mark)
+        return upto
+
+    def _short_runs(self, ticks: list[int], marks: list[int], at: int, done: int) -> tuple[int, int]:
+        """Take in runs that follow each other, many at a time; up to which tick and mark that was possible.
+
+        Counts and seconds stay exact. A step's time is the mean of its chunk, with what a run does before its first.
+        """
+        if self._open or min(marks[done::2]) < 0 or max(marks[done + 1 :: 2]) > 0:
+            return at, done  # one inside the other, or left without a mark
+        whole = done + (len(marks) - done) // 2 * 2
+        size = max(2, whole // CHUNKS // 2 * 2)
+        for begin in range(done, whole, size):
+            chunk = marks[begin : min(begin + size, whole)]
+            upto = bisect_right(ticks, -chunk[-1], at)
+            spent = -sum(chunk)
+            if upto > at:
+                self.bins.spread(ticks[at], upto - at, spent)
+            self.steps += upto - at
+            self.runs += len(chunk) // 2
+            self.nanoseconds += spent
+            at = upto
+        return at, whole
 
     def _enter(self, at: int) -> None:
         if self.kind == "comprehension" or len(self._open) > 1000:
