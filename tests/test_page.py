@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 from recordings import loop
 
+from hotloop import rules
+from hotloop.diagnose import diagnose_recording
 from hotloop.model import (
     Cost,
     Event,
@@ -26,6 +28,7 @@ from hotloop.model import (
     LoopSummary,
     Place,
     Problem,
+    Recording,
     Refusal,
     Report,
     Series,
@@ -50,6 +53,7 @@ def train(batches):
         step = tf.function(model)
         step(batch)
 """
+RULES = Path(rules.__file__).parent
 RUN = loop(5, 7, [0.9] + [0.1] * 100, path="train.py")
 MEMORY = Series("rss", "bytes", (0.0, 4.0, 8.0, 10.9), (3e8, 4e8, math.nan, 5e8))
 PHASES = (Series("trace", "s", (0.0, 5.0), (4.0, 4.0)), Series("compute", "s", (0.0, 5.0), (1.0, 1.0)))
@@ -295,6 +299,15 @@ def _contrast(one: str, other: str) -> float:
         red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
         levels.append(0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05)
     return max(levels) / min(levels)
+
+
+@pytest.mark.parametrize("path", sorted(RULES.glob("*/*.json.gz")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_the_recording_of_every_specimen_has_a_page_and_fits_a_terminal(path: Path) -> None:
+    report = diagnose_recording(Recording.load(path))
+    page = Page(render(report, "html"))
+    assert set(page.tags) <= set(TAGS.split())
+    assert len([told for told in page.pictures if told.startswith("Time per step")]) == len(report.loops) > 0
+    assert max(map(len, render(report, "terminal", width=80).splitlines())) <= 80
 
 
 # -- what it must not do -------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ def facts(summary: LoopSummary, report: Report) -> str:
     epochs = sum(event.count for event in report.events if event.kind == "epoch" and event.place == _start(run.place))
     rounds = [words.plural(number, noun) for number, noun in ((epochs, "epoch"), (run.runs, "run")) if number > 1]
     steps = " in ".join([words.plural(run.steps, "step"), *rounds])
-    share = f" ({words.percent(run.seconds / total)} of the run)" if total else ""
+    share = f" ({words.percent(run.seconds / total)}{'' if rounds else ' of the run'})" if total else ""
     mean, median = run.seconds / max(1, run.steps), summary.step_median
     each = f"{words.duration(median)} per step"
     if run.steps > 1 and mean > UNEVEN * median:  # then steps x median is nowhere near the whole
