@@ -15,8 +15,9 @@ from pathlib import Path
 from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.source import Files, Project, read
+from hotloop.source.aside import is_aside
 from hotloop.source.files import shards, shown
-from hotloop.source.module import collection_off, is_aside
+from hotloop.source.module import collection_off
 from hotloop.source.notebooks import in_cell, relocated
 
 SHARD = 8_000_000  # bytes of source that are held at a time, with what they lead to: some 300 MB
@@ -80,7 +81,7 @@ class _Work:
     def __call__(self, shard: Sequence[Path]) -> _Result:
         files = self.files.without_modules()
         with collection_off():
-            project = Project(files, shard)
+            project = Project(files, shard, self.low or any(b"hotloop:" in files.contents[file] for file in shard))
             findings, problems = check(project, self.rules)
             kept = [f for f in findings if self.low or f.confidence != "low"]
             unused = _unused_suppressions(project, findings) if len(self.rules) == len(all_rules()) else []
@@ -137,7 +138,7 @@ def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[
         if rule.check is None:
             continue
         try:
-            findings += rule.check(project.only(rule.concerned(project)))
+            findings += rule.check(project)
         except Exception:  # noqa: BLE001 - our defect in one rule must not cost the user the others
             problems.append(Problem("", rule.name, traceback.format_exc()))
     unique = {(f.rule, f.place): f for f in findings}

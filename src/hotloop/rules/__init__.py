@@ -27,8 +27,8 @@ class Rule:
     """One ailment. `RULE = Rule(__name__)` in its folder stamps the name; the rest is read from the folder.
 
     The folder may define `check(project)`, `diagnose(recording)` and `fix(finding, project)`; what it does not
-    define it does not have. Its docstring is its documentation. `TRIGGER` is a bytes pattern of words: a file without
-    any of them holds no finding. `MEASURED = "memory"` where `fast` is not faster but smaller.
+    define it does not have. Its docstring is its documentation. `MEASURED = "memory"` where
+    `fast` is not faster but smaller.
     """
 
     def __init__(self, module_name: str) -> None:
@@ -44,15 +44,6 @@ class Rule:
     @property
     def check(self) -> Check | None:
         return cast("Check | None", self._part("check"))
-
-    def concerned(self, project: Project) -> list[str]:
-        """The modules that may hold a finding: with one of the folder's `TRIGGER` words, if it has any."""
-        trigger = self._part("TRIGGER")
-        if trigger is None:
-            return list(project.modules)
-        found = re.compile(trigger).search
-        words = project.files.words
-        return [path for path, module in project.modules.items() if found(words[module.file])]
 
     @property
     def diagnose(self) -> Diagnose | None:

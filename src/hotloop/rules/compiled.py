@@ -6,10 +6,29 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.source.module import Call, Scope
+from hotloop.rules.calls import spelled_like
+from hotloop.source.module import Call, Module, Scope
 
 if TYPE_CHECKING:
     from hotloop.source import Project
+    from hotloop.source.project import Value
+
+
+def compiled_callee(call: Call, project: Project) -> Value | None:
+    """What is called, if it is a `tf.function`. Callers are asked only of what is called like one of the project's."""
+    known = call.last in project.files.compiled
+    found = (project.resolve if known else project.at_sight)(call.node.func, call.where.scope)
+    return found if found is not None and found.kind == "traced" else None
+
+
+def may_be_compiled(module: Module, project: Project) -> Iterator[Call]:
+    """Calls of what is called like a `tf.function` of the project, was renamed, or is held by `self`."""
+    yield from spelled_like(module, project, project.files.compiled.__contains__)
+    for call in module.calls:
+        func = call.node.func
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
+            if call.last not in project.files.compiled:
+                yield call
 
 
 def arguments(call: Call, callee: Scope | None) -> Iterator[tuple[ast.expr, str]]:

@@ -133,7 +133,7 @@ def feeds(recording: Recording) -> Iterator[Feed]:
             nodes,
             tuple(event.examples[0].get("made", ())),
             tuple(_python(recording, event)),
-            int(recording.meta.get("machine", {}).get("cpus") or 2),
+            measured.cpus(recording),
             _buffered(event),
         )
 

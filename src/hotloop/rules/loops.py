@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Container
 from dataclasses import dataclass
 
 from hotloop.model import Confidence, Place
-from hotloop.rules.timing import is_timing
+from hotloop.rules.timing import is_dialogue, is_timing
 from hotloop.source.heat import Heat, heat, hottest
 from hotloop.source.module import Call, Context, Loop
 from hotloop.source.project import Project
@@ -58,7 +57,7 @@ def _judged(project: Project, where: Context, heat: Heat, loop: Loop, chain: tup
     confidence: Confidence = {"hot": "high", "warm": "medium", "cold": "low"}[heat]  # type: ignore[assignment]
     modules = [where.scope.module, loop.where.scope.module]
     aside = any(m.is_test or m.is_benchmark for m in modules) or _in_test(where) or _in_test(loop.where)
-    if aside or is_timing(where, loop, project):
+    if aside or is_timing(where, loop, project) or is_dialogue(loop):
         confidence = "low"
     found_here = InLoop(loop, chain, heat, confidence)
     # A loop many calls away mostly repeats a whole job, and the job has its own loops.
@@ -93,8 +92,3 @@ def each(found: InLoop, place: Place) -> str:
     at = found.loop.place
     elsewhere = f" at {at}" if found.chain or at.path != place.path else f" on line {at.line}"
     return f"in every step of {name}{elsewhere}"
-
-
-def may_be(callee: ast.expr, last: Container[str]) -> bool:
-    """Whether it is worth asking what a callee is: an attribute is called what it is, a bare name may be an alias."""
-    return callee.attr in last if isinstance(callee, ast.Attribute) else isinstance(callee, ast.Name)

@@ -169,6 +169,16 @@ def keras_traces(recording: Recording, loop: LoopRun) -> float:
     )  # fmt: skip
 
 
+def computing(recording: Recording) -> float:
+    """Seconds that TensorFlow's kernels computed: of eager operations without what sending them cost."""
+    samples = [s for s in recording.samples if s.phase == "compute" and s.stack]
+    return sum(s.op_seconds if s.ops and s.op_seconds > 0.5 * s.seconds else s.seconds for s in samples)
+
+
+def cpus(recording: Recording) -> int:
+    return int(recording.meta.get("machine", {}).get("cpus") or 2)
+
+
 def at_line(text: str) -> Place:
     """`path:line`, as probes write it."""
     path, _, line = text.rpartition(":")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hotloop.rules.names import is_model
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.heat import number
 from hotloop.source.module import Scope
+from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
     from hotloop.rules.loops import InLoop
     from hotloop.source import Project
 
+DEPTH = 4  # steps from name to name, and from a function to its caller
 FEW_ROWS = 8  # a call: with more, the work begins to outweigh the fixed cost
 OTHER_LIBRARIES = re.compile(rb"sklearn|xgboost|lightgbm|catboost|torch|statsmodels")
 MODEL_WORDS = re.compile(r"model|net\b|network|classifier|encoder|generator")
@@ -31,29 +34,34 @@ MAKERS = {
 }
 
 
-def holds_model(receiver: ast.expr, scope: Scope, project: Project) -> bool | None:
-    """True: a Keras model; False: looks like one; None: is none."""
-    value = project.resolve(receiver, scope)
+def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: bool = False) -> bool | None:
+    """True: a Keras model; False: looks like one; None: is none. `by_name`: where nothing else speaks for one."""
+    looks_like_one = MODEL_WORDS.search(ast.unparse(receiver).lower()) is not None
+    value = (project.at_sight if by_name and not looks_like_one else project.resolve)(receiver, scope)
     if value is not None and (value.name or value.scope):
         if value.kind == "object" and value.scope is not None:
             names = [f"{name}()" for name in project.ancestry(value.scope)]
             return True if any(is_model(name) or name.startswith("keras.") for name in names) else None
         return True if is_model(value.name) else None
     module = scope.module
-    if not MODEL_WORDS.search(ast.unparse(receiver).lower()):
+    if not looks_like_one:
         return None
     return None if OTHER_LIBRARIES.search(module.data) or b"keras" not in module.data else False
 
 
-def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project) -> bool:
+def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth: int = 0) -> bool:
     """`np.expand_dims(image, 0)`, `x[None]`, `x[i:i + 1]`, `[x]`, `x.reshape(1, -1)`, or a name that holds one."""
+    if depth > DEPTH:
+        return False
     if isinstance(data, ast.Name):
         values = [
             b.value
             for b in project.bindings(data.id, scope)
             if b.value is not None and b.kind == "assign" and (found.chain or stands_in(b.where, found.loop))
         ]
-        return any(not isinstance(v, ast.Name) and one_row(v, scope, found, project) for v in values)
+        if any(one_row(value, scope, found, project, depth + 1) for value in values):
+            return True
+        return _is_handed_one_row(data.id, scope, found, project, depth)
     if isinstance(data, ast.List):
         return len(data.elts) == 1
     if isinstance(data, ast.Subscript):
@@ -69,8 +77,19 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project) -> bo
         if isinstance(data.func, ast.Attribute) and data.func.attr == "reshape" and data.args:
             return _is_one(data.args[0])
         if isinstance(data.func, ast.Attribute) and data.func.attr in ("astype", "copy"):
-            return one_row(data.func.value, scope, found, project)
-    return isinstance(data, ast.BinOp) and one_row(data.left, scope, found, project)
+            return one_row(data.func.value, scope, found, project, depth + 1)
+        if name.endswith(".preprocess_input") and data.args:
+            return one_row(data.args[0], scope, found, project, depth + 1)
+    return isinstance(data, ast.BinOp) and one_row(data.left, scope, found, project, depth + 1)
+
+
+def _is_handed_one_row(name: str, scope: Scope, found: InLoop, project: Project, depth: int) -> bool:
+    """`agent.act(state.reshape(1, -1))`: what the call that leads here from the loop gives for a parameter."""
+    given = argument_for(found.chain[-1], scope, name) if found.chain else None
+    if given is None:
+        return False
+    nearer = replace(found, chain=found.chain[:-1])
+    return one_row(given, found.chain[-1].where.scope, nearer, project, depth + 1)
 
 
 def is_wide(data: ast.expr, scope: Scope, project: Project) -> bool:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from hotloop.source.heat import number, trips
 from hotloop.source.module import Call, Loop, Module, Scope
+from hotloop.source.noted import Noted
 from hotloop.source.pipelines import pipeline_of
 from hotloop.source.project import Project, loops_of
-from hotloop.source.recent import Recent
 from hotloop.source.stages import Pipeline
 
 PASSES_ON = {"enumerate", "iter", "zip", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "list", "tfds.as_numpy"}
@@ -29,7 +29,7 @@ class Consumer:
     epochs: float
 
 
-_READERS: Recent[tuple[Consumer, ...]] = Recent()
+_READERS: Noted[tuple[Consumer, ...]] = Noted()
 
 
 def consumers(module: Module, project: Project) -> tuple[Consumer, ...]:

@@ -12,12 +12,13 @@ from hotloop.source import notebooks
 from hotloop.source.module import Module, parse
 
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
-IMPORTS = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]*)|import[ \t]+([^\n#]+))", re.MULTILINE)
-DEFINED = re.compile(rb"\b(?:def|class)[ \t]+(\w+)")
-HOLDS = re.compile(
-    rb"\b(\w+)[ \t]*=[ \t]*(?:\w[\w.]*\(|lambda\b|\w[\w.]*[ \t]*(?:#.*)?$)|\bas[ \t]+(\w+)", re.MULTILINE
-)
-WORDS = re.compile(rb"[A-Za-z_]\w*")
+IMPORT = re.compile(rb"import[ \t]+([^\n#]+)")
+DEFINITIONS = (re.compile(rb"def[ \t]+(\w+)"), re.compile(rb"class[ \t]+(\w+)"))  # apart: each starts with a literal
+DECORATED = re.compile(rb"@[\w.]*function\b.*\n(?:[ \t]*[@)\w\]'\"].*\n)*?[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
+MADE = re.compile(rb"function\(")
+GIVEN = re.compile(rb"(\w+)[ \t]*(?::[^=\n]+)?=[^=\n]*$")
+WORD = re.compile(r"\w+")
+NOT_IN_WORDS = bytes(c if c == ord("_") or c > 127 or chr(c).isalnum() else ord(" ") for c in range(256))
 SMALL = 1_000_000  # bytes of source that one process reads as fast as two
 MANY = 20  # files: a name that stands in more of them is followed only into those that import where it is defined
 
@@ -42,6 +43,7 @@ class Files:
         self.contents = {file.resolve(): data for file, data in contents.items()}
         self.unread = Unread()
         self._modules: dict[Path, Module | None] = {}
+        self._shown: dict[Path, str] = {}
 
     def without_modules(self) -> Files:
         """The same files, none of them parsed."""
@@ -54,7 +56,9 @@ class Files:
 
     def path(self, file: Path) -> str:
         """A file as the user is shown it: relative to the root where it lies below it."""
-        return shown(file, self.root)
+        if file not in self._shown:
+            self._shown[file] = shown(file, self.root)
+        return self._shown[file]
 
     def module(self, file: Path) -> Module | None:
         """The parsed file; None where there is no such file, or it cannot be parsed."""
@@ -74,7 +78,7 @@ class Files:
 
     def prepare(self) -> None:
         """Know the words now, so that processes forked from this one need not find out each for itself."""
-        self.imports, self._standing, self._known  # noqa: B018
+        self.imports, self._standing, self.compiled  # noqa: B018
 
     # -- words -------------------------------------------------------------------------------------------------------
 
@@ -84,32 +88,37 @@ class Files:
         return {file: _imported_words(data) for file, data in self.contents.items()}
 
     @cached_property
+    def _importers(self) -> dict[str, list[Path]]:
+        found: dict[str, list[Path]] = {}
+        for file, words in self.imports.items():
+            for word in words:
+                found.setdefault(word, []).append(file)
+        return found
+
+    @cached_property
     def words(self) -> dict[Path, bytes]:
         """The different words of each file, one a line: enough to tell whether a file can be of interest."""
-        return {file: b"\n".join(set(WORDS.findall(data))) for file, data in self.contents.items()}
-
-    @cached_property
-    def _defined(self) -> set[bytes]:
-        return {name for data in self.contents.values() for name in DEFINED.findall(data)}
-
-    @cached_property
-    def _known(self) -> set[bytes]:
-        """Names of functions and classes, and names and attributes that may hold one."""
-        held = {name for data in self.contents.values() for pair in HOLDS.findall(data) for name in pair}
-        return self._defined | held
+        return {file: b"\n".join(set(_words(data))) for file, data in self.contents.items()}
 
     @cached_property
     def _standing(self) -> dict[bytes, list[Path]]:
         """Which files a word stands in, of the words that name a function or a class of the project."""
+        defined = {name for data in self.contents.values() for kind in DEFINITIONS for name in kind.findall(data)}
         found: dict[bytes, list[Path]] = {}
         for file, words in self.words.items():
-            for word in self._defined.intersection(words.split(b"\n")):
+            for word in defined.intersection(words.split(b"\n")):
                 found.setdefault(word, []).append(file)
         return found
 
-    def knows(self, name: str) -> bool:
-        """Whether a function or a class of that name is defined anywhere, or something that may hold one."""
-        return name.encode() in self._known
+    @cached_property
+    def compiled(self) -> frozenset[str]:
+        """The names that may be those of tf.functions: decorated, or given the result of a call of `function`."""
+        found = {name for data in self.contents.values() for name in DECORATED.findall(data)}
+        for data in self.contents.values():
+            for match in MADE.finditer(data):
+                line = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+                found.update(GIVEN.findall(line))
+        return frozenset(name.decode("utf-8", "replace") for name in found)
 
     def speaking_of(self, name: str, home: Path) -> list[Path]:
         """The files that may use what `home` defines under that name, itself first: its neighbours and importers."""
@@ -117,9 +126,32 @@ class Files:
         near = [file for file in found if self.folder(file) == self.folder(home)]
         if len(near) > MANY:
             near = []
-        words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
-        found = near + [file for file in found if file not in near and self.imports[file] & words]
+        importers = self._importing(home)
+        found = near + [file for file in found if file not in near and file in importers]
         return [home, *found] if len(found) <= MANY else [home]
+
+    def holding(self, name: str, home: Path) -> list[Path]:
+        """The files that import `home` and say a name that it gives to something: an attribute, most often."""
+        spelled = b"\n%b\n" % name.encode()
+        found = self._importing(home) - {home}
+        if len(found) > MANY:
+            return []
+        return sorted(file for file in found if spelled in b"\n%b\n" % self.words[file])
+
+    def assigns(self, file: Path, name: str) -> bool:
+        """Whether a line of the file begins by giving the name a value."""
+        data, spelled = b"\n" + self.contents[file], b"\n" + name.encode()
+        at = data.find(spelled)
+        while at >= 0:
+            rest = data[at + len(spelled) : at + len(spelled) + 80].lstrip(b" \t")
+            if rest[:1] in (b"=", b":") and rest[:2] != b"==":
+                return True
+            at = data.find(spelled, at + 1)
+        return False
+
+    def _importing(self, home: Path) -> set[Path]:
+        words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
+        return {file for word in words for file in self._importers.get(word, ())}
 
     def folder(self, file: Path) -> str:
         """The outermost folder that a file lies in; of a file at the root, the root."""
@@ -187,9 +219,15 @@ def dotted(path: str) -> str:
 
 def _imported_words(data: bytes) -> frozenset[str]:
     found: set[str] = set()
-    for match in IMPORTS.finditer(data):
-        found.update(re.findall(r"\w+", b" ".join(part or b"" for part in match.groups()).decode("utf-8", "replace")))
+    for match in IMPORT.finditer(data):
+        before = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].lstrip()
+        if not before or before.startswith(b"from"):  # else it is a word of a comment
+            found.update(WORD.findall((before[4:] + match[1]).decode("utf-8", "replace")))
     return frozenset(found)
+
+
+def _words(data: bytes) -> list[bytes]:
+    return data.translate(NOT_IN_WORDS).split()
 
 
 def _fault(error: Exception) -> str:

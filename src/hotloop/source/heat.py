@@ -7,7 +7,7 @@ import math
 import re
 from typing import Literal
 
-from hotloop.source.module import Call, Context, Loop, Scope
+from hotloop.source.module import Call, Context, Loop, Scope, last_name
 from hotloop.source.project import Project, Running
 
 Heat = Literal["hot", "warm", "cold"]
@@ -25,6 +25,9 @@ PASS_THROUGH = {
     "tqdm.auto.tqdm",
     "set",
 }
+COUNTED = {name.rpartition(".")[2] for name in PASS_THROUGH} | {
+    "range", "trange", "zip", "linspace", "arange", "logspace", "items", "keys", "values", "take",
+}  # fmt: skip
 HOT_WORDS = re.compile(
     r"image|img|photo|pic|path|file|frame|video|batch|step|iter|epoch|episode|sample|example|row|record|dataset"
     r"|\bds\b|sentence|text|token|line|doc|quer|request|message|data|loader|window|tile|crop|listdir|glob|url|item"
@@ -64,6 +67,8 @@ def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> f
 
 
 def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> float | None:
+    if last_name(expr.func) not in COUNTED:
+        return None
     name = project.name_of(expr.func, scope)
     if name in ("range", "trange", "tqdm.trange", "tqdm.auto.trange"):
         values = [number(a, scope, project) for a in expr.args]

@@ -1,12 +1,14 @@
-"""Who calls whom: linked module by module, when somebody asks for the callers of a function."""
+"""Who calls whom: the calls that may be meant are linked when somebody asks for the callers of a function."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from hotloop.source.mentions import Mentions, Said, arguments
 from hotloop.source.module import Call, Module, Scope
 
 if TYPE_CHECKING:
@@ -31,9 +33,10 @@ class Links:
         self._callers: dict[Scope, list[Call]] = {}
         self._mapped: dict[Scope, list[Call]] = {}  # `map(f, xs)`: f runs once per x
         self._handed: set[Scope] = set()  # to TensorFlow, which traces it
-        self._linked: set[Module] = set()
+        self._linked: set[Call] = set()
         self._unclear: dict[str, dict[Module, list[Call]]] = {}  # by method: calls on what only callers can tell
         self._asked: set[Scope] = set()
+        self._mentions: dict[Module, Mentions] = {}
 
     def callers(self, scope: Scope) -> Sequence[Call]:
         """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
@@ -53,29 +56,62 @@ class Links:
         if scope in self._asked or self.linking:
             return
         self._asked.add(scope)
-        made = scope.name in ("__init__", "__call__", "call", "<lambda>") and scope.parent is not None
-        name = scope.parent.name if made and scope.parent else scope.name
-        found = [self._project.files.module(file) for file in self._project.files.speaking_of(name, scope.module.file)]
-        for module in found:
-            if module is not None and module not in self._linked:
-                self._link(module)
+        spoken = list(self._spoken(scope))
+        for module, names in spoken:
+            self._link(module, names)
         unclear = self._unclear.get(scope.name, {})
-        for module in found:
-            for call in unclear.pop(module, ()) if module is not None else ():
+        for module, _ in spoken:
+            for call in unclear.pop(module, ()):
                 self._link_call(call)
 
-    def _link(self, module: Module) -> None:
-        """Note whom each call of a module calls. What hangs on the callers of its function waits until it is asked."""
-        self._linked.add(module)
+    def _spoken(self, scope: Scope) -> Iterator[tuple[Module, set[Said]]]:
+        """Where the function may be called or handed on, and under which names."""
+        files = self._project.files
+        made = scope.name in ("__init__", "__call__", "call") and scope.parent is not None
+        name: Said = scope.parent.name if made and scope.parent else scope.name
+        if isinstance(scope.node, ast.Lambda):
+            name = scope.node
+            found = [scope.module.file]
+        else:
+            found = files.speaking_of(str(name), scope.module.file)
+        for file in found:
+            module = files.module(file)
+            if module is None:
+                continue
+            names = self.mentions(module).aliases(name)
+            yield module, names
+            for alias in sorted(str(one) for one in names if one is not name and isinstance(one, str)):
+                for other in files.holding(alias, file):
+                    holder = files.module(other)
+                    if holder is not None:
+                        yield holder, {alias}
+
+    def mentions(self, module: Module) -> Mentions:
+        if module not in self._mentions:
+            self._mentions[module] = Mentions(module)
+        return self._mentions[module]
+
+    def _link(self, module: Module, names: Iterable[Said]) -> None:
+        """Note whom calls of these names call. What hangs on the callers of its function waits until it is asked."""
+        found = self.mentions(module)
+        calls = [call for name in names for call in found.handed.get(name, ())]
+        calls += [call for name in names if isinstance(name, str) for call in module.called.get(name, ())]
+        calls = sorted((call for call in set(calls) - self._linked), key=_position)
+        self._linked.update(calls)
+        with self.unasked():
+            for call in calls:
+                if not self._link_call(call) and isinstance(call.node.func, ast.Attribute):
+                    self._unclear.setdefault(call.node.func.attr, {}).setdefault(module, []).append(call)
+
+    @contextlib.contextmanager
+    def unasked(self) -> Iterator[None]:
+        """Nobody's callers are looked for meanwhile; what is unknown for want of them is forgotten afterwards."""
+        if self.linking:
+            yield
+            return
         self.linking = True
         try:
-            for call in module.calls:
-                func = call.node.func
-                if isinstance(func, ast.Attribute) and not self._project.files.knows(func.attr):
-                    if any(self._may_be_function(argument) for argument in call.node.args):
-                        self._link_arguments(call, self._project.resolve(func, call.where.scope))
-                elif not self._link_call(call) and isinstance(func, ast.Attribute):
-                    self._unclear.setdefault(func.attr, {}).setdefault(module, []).append(call)
+            yield
         finally:
             self.linking = False
             self._project.forget_open()
@@ -96,8 +132,7 @@ class Links:
 
     def _link_arguments(self, call: Call, target: Value | None) -> None:
         """Functions that are handed over: `tf.function(step)`, `ds.map(parse)`, `pool.map(classify, paths)`."""
-        handed = [argument for argument in call.node.args if self._may_be_function(argument)]
-        handed += [k.value for k in call.node.keywords if k.arg == "target" and self._may_be_function(k.value)]
+        handed = list(arguments(call))
         if not handed:
             return
         name = target.name if target else ""
@@ -115,10 +150,6 @@ class Links:
             elif attribute in CALLS_ONCE:
                 self._callers.setdefault(passed.scope, []).append(call)
 
-    def _may_be_function(self, argument: ast.expr) -> bool:
-        match argument:
-            case ast.Lambda():
-                return True
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                return self._project.files.knows(name)
-        return False
+
+def _position(call: Call) -> tuple[int, int]:
+    return call.node.lineno, call.node.col_offset

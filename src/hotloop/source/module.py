@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from hotloop.model import Place
 from hotloop.source import notebooks
+from hotloop.source.aside import is_benchmark, is_test
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -20,7 +21,7 @@ Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.Gener
 SUPPRESSION = re.compile(rb"#\s*hotloop:\s*ignore\[([\w\-, ]+)\]")
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Scope:
     """A module, class, function or lambda: what it binds and where it was defined."""
 
@@ -85,7 +86,7 @@ class Scope:
         return None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Loop:
     """A for, while or comprehension, or a `map(f, xs)`."""
 
@@ -114,7 +115,7 @@ class Loop:
         return set()
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Context:
     """Where a node stands: scope, innermost loop of that scope, statement, and the `with`s and tests around it."""
 
@@ -132,7 +133,7 @@ class Context:
         return replace(self, **change)  # type: ignore[arg-type]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Binding:
     """One way a name gets a value. `value` is what it is bound to, where an expression says so."""
 
@@ -145,7 +146,7 @@ class Binding:
     scope: Scope | None = None  # def, class: what it defines
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Call:
     node: ast.Call
     where: Context
@@ -154,6 +155,10 @@ class Call:
     def place(self) -> Place:
         return place_of(self.where.scope.module, self.node)
 
+    @property
+    def last(self) -> str:
+        return last_name(self.node.func)
+
     def argument(self, index: int, name: str) -> ast.expr | None:
         for keyword in self.node.keywords:
             if keyword.arg == name:
@@ -161,7 +166,7 @@ class Call:
         return self.node.args[index] if len(self.node.args) > index else None
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, repr=False)
 class Module:
     """One parsed file."""
 
@@ -175,6 +180,8 @@ class Module:
     scope_of: dict[ast.AST, Scope] = field(default_factory=dict)  # of a function, class or lambda
     loops: list[Loop] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    called: dict[str, list[Call]] = field(default_factory=dict)  # the calls by the last name of what they call
+    notes: dict[object, object] = field(default_factory=dict)  # what others found out about it
     withs: list[tuple[ast.With | ast.AsyncWith, Context]] = field(default_factory=list)
     contexts: dict[ast.AST, Context] = field(default_factory=dict)  # of every statement, call and definition
     suppressions: dict[int, set[str]] = field(default_factory=dict)
@@ -216,24 +223,13 @@ def collection_off() -> Iterator[None]:
             gc.enable()
 
 
-def is_aside(path: str) -> bool:
-    """Tests and benchmarks, by their path."""
-    return is_test(path) or is_benchmark(path)
-
-
-def is_test(path: str) -> bool:
-    *folders, name = path.replace("\\", "/").split("/")
-    stem = name.removesuffix(".py")
-    return (
-        stem.startswith("test_")
-        or stem.endswith(("_test", "_tests"))
-        or stem == "conftest"
-        or any(folder in ("test", "tests", "testing") for folder in folders)
-    )
-
-
-def is_benchmark(path: str) -> bool:
-    return re.search(r"bench(mark)?s?(_|/|\.|$)", path.lower()) is not None
+def last_name(expr: ast.expr) -> str:
+    """The last name of what is called: `f` of `f`, `a.f`, `f(1)` and `a.f()`."""
+    while isinstance(expr, ast.Call):
+        expr = expr.func
+    if isinstance(expr, ast.Attribute):
+        return expr.attr
+    return expr.id if isinstance(expr, ast.Name) else ""
 
 
 def place_of(module: Module, node: ast.AST) -> Place:
@@ -475,7 +471,9 @@ class _Builder:
     # expressions
 
     def visit_Call(self, node: ast.Call, where: Context) -> None:  # noqa: N802
-        self.module.calls.append(Call(node, where))
+        call = Call(node, where)
+        self.module.calls.append(call)
+        self.module.called.setdefault(last_name(node.func), []).append(call)
         self.module.contexts[node] = where
         if isinstance(node.func, ast.Name) and node.func.id == "map" and len(node.args) > 1:
             self.module.loops.append(Loop(node, where, "map"))

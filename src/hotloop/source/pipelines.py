@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hotloop.source.module import Binding, Call, Module, Scope
+from hotloop.source.noted import Noted
 from hotloop.source.project import Project, argument_for
-from hotloop.source.recent import Recent
 from hotloop.source.stages import (
     FROM_DIRECTORY,
     FUNCTION_STAGES,
     FUSED,
     SOURCE_NAMES,
+    SOURCES,
     STAGES,
     Pipeline,
     Stage,
     is_source,
-    last_name,
     may_be_source,
 )
 
@@ -32,7 +33,7 @@ def pipeline_of(expr: ast.expr, scope: Scope, project: Project) -> Pipeline | No
     return _Reader(project).read(expr, scope, ())
 
 
-_ENDS: Recent[tuple[Pipeline, ...]] = Recent()
+_ENDS: Noted[tuple[Pipeline, ...]] = Noted()
 
 
 def pipelines(module: Module, project: Project) -> tuple[Pipeline, ...]:
@@ -42,7 +43,7 @@ def pipelines(module: Module, project: Project) -> tuple[Pipeline, ...]:
 
 def _ends(module: Module, project: Project) -> tuple[Pipeline, ...]:
     found: dict[ast.Call, Pipeline] = {}
-    for call in module.calls:
+    for call in (call for last, calls in module.called.items() if _may_belong(last) for call in calls):
         func = call.node.func
         staged = isinstance(func, ast.Attribute) and func.attr in STAGES
         if staged or _maker(call, project):
@@ -55,12 +56,18 @@ def _ends(module: Module, project: Project) -> tuple[Pipeline, ...]:
 
 def _maker(call: Call, project: Project) -> bool:
     """A source, or a function of the project that may return a data set."""
-    if not (may_be_source(call) or MAKERS.search(last_name(call))) or _hangs_on_callers(call, project):
+    if not (may_be_source(call) or MAKERS.search(call.last)) or _hangs_on_callers(call, project):
         return False
-    value = project.resolve(call.node.func, call.where.scope)
+    value = project.at_sight(call.node.func, call.where.scope)
     if value is None:
         return False
     return is_source(value.name) or (value.kind == "function" and value.scope is not None and bool(value.scope.returns))
+
+
+@functools.cache
+def _may_belong(last: str) -> bool:
+    """To a chain: a stage, a source, or a function that may return one."""
+    return last in STAGES or SOURCES.search(last) is not None or MAKERS.search(last) is not None
 
 
 def _hangs_on_callers(call: Call, project: Project) -> bool:
@@ -269,7 +276,7 @@ def _in_other_arm(binding: Binding, use: ast.Name | ast.Attribute) -> bool:
     return False
 
 
-_CHOICES: Recent[list[ast.If]] = Recent()
+_CHOICES: Noted[list[ast.If]] = Noted()
 
 
 def _choices(module: Module) -> list[ast.If]:

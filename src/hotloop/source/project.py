@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import copy
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -65,8 +64,9 @@ class _Modules(dict[str, Module]):
 class Project:
     """Files of which some are checked (`modules`); the others are parsed when something leads there."""
 
-    def __init__(self, files: Files, chosen: Iterable[Path]) -> None:
+    def __init__(self, files: Files, chosen: Iterable[Path], thorough: bool = True) -> None:
         self.files = files
+        self.thorough = thorough  # whether anybody asks for findings of low confidence
         self.root = files.root
         self.modules = _Modules(files, chosen)
         self._links = Links(self)
@@ -76,15 +76,7 @@ class Project:
         self._handed_on = 0
         self._dotted: dict[tuple[Path, str], Value | None] = {}
         self._starred: dict[tuple[Path, str], Value | None] = {}
-        self._found: dict[tuple[Path, str], Module | None] = {}
-
-    def only(self, paths: Iterable[str]) -> Project:
-        """The same project, of which only these modules are checked."""
-        other = copy.copy(self)
-        other.modules = copy.copy(self.modules)
-        dict.clear(other.modules)
-        other.modules.update((path, self.modules[path]) for path in paths)
-        return other
+        self._found: dict[tuple[Path, str], Path | None] = {}
 
     def callers(self, scope: Scope) -> Sequence[Call]:
         """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
@@ -108,6 +100,11 @@ class Project:
         if value is None and self._links.linking:
             self._open.append(expr)
         return value
+
+    def at_sight(self, expr: ast.expr, scope: Scope) -> Value | None:
+        """What `expr` holds as far as its own function and module show: callers are not asked, which takes long."""
+        with self._links.unasked():
+            return self.resolve(expr, scope)
 
     def forget_open(self) -> None:
         """What was unknown while calls were linked: its function's callers may tell, now that they are known."""
@@ -217,9 +214,9 @@ class Project:
         return self._dotted[key]
 
     def _find_import(self, dotted: str, module: Module, depth: int) -> Value | None:
-        target = self._find_module(dotted, module)
+        target = self._find_file(dotted, module)
         if target:
-            return Value("module", target.path)
+            return Value("module", self.files.path(target))
         base, _, name = dotted.rpartition(".")
         home = self._find_module(base or ".", module) if base or dotted.startswith(".") else None
         if home and home is not module:
@@ -229,14 +226,24 @@ class Project:
                 return starred
         return Value("name", canonical(dotted)) if not dotted.startswith(".") else None
 
+    def is_value(self, binding: Binding) -> bool:
+        """Whether it is an import of something that a module of the project binds by assignment."""
+        base, _, name = binding.imported.rpartition(".")
+        home = self._find_file(base or ".", binding.where.scope.module) if base or name else None
+        return home is not None and self.files.assigns(home, name)
+
     def _find_module(self, dotted: str, module: Module) -> Module | None:
+        file = self._find_file(dotted, module)
+        return self.files.module(file) if file else None
+
+    def _find_file(self, dotted: str, module: Module) -> Path | None:
         """The project's own file behind an import: relative, beside the importer, or from a folder above it."""
         key = (module.file.parent, dotted)
         if key not in self._found:
-            self._found[key] = self._look_for_module(dotted, module)
+            self._found[key] = self._look_for_file(dotted, module)
         return self._found[key]
 
-    def _look_for_module(self, dotted: str, module: Module) -> Module | None:
+    def _look_for_file(self, dotted: str, module: Module) -> Path | None:
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [p for p in dotted.lstrip(".").split(".") if p]
         folder = module.file.parent
@@ -250,15 +257,15 @@ class Project:
                 return found or self._file_at(self.root / "src", parts)
         return None
 
-    def _file_at(self, folder: Path, parts: list[str]) -> Module | None:
+    def _file_at(self, folder: Path, parts: list[str]) -> Path | None:
         path = folder.joinpath(*parts)
-        return (self.files.module(path.with_name(path.name + ".py")) if parts else None) or self.files.module(
-            path / "__init__.py"
-        )
+        options = [path.with_name(path.name + ".py"), path / "__init__.py"] if parts else [path / "__init__.py"]
+        return next((option for option in options if option in self.files), None)
 
     def _resolve_attribute(self, owner: Value, attribute: str, depth: int) -> Value | None:
         if owner.kind == "module":
-            return self._resolve_member_of_module(self.modules[owner.name], attribute, depth)
+            home = self.files.module(self.root / owner.name)
+            return self._resolve_member_of_module(home, attribute, depth) if home else None
         if owner.kind in ("object", "class") and owner.scope is not None:
             return self.member(owner.scope, attribute, depth)
         if owner.kind in ("function", "traced"):

@@ -118,9 +118,4 @@ def is_source(name: str) -> bool:
 
 def may_be_source(call: Call) -> bool:
     """By its last name, before anything is resolved: that takes much longer."""
-    return SOURCES.search(last_name(call)) is not None
-
-
-def last_name(call: Call) -> str:
-    func = call.node.func
-    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    return SOURCES.search(call.last) is not None

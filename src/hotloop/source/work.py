@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hotloop.source.module import Call, Module, Scope
+from hotloop.source.noted import Noted
 from hotloop.source.project import Project
-from hotloop.source.recent import Recent
 
 DEPTH = 6  # of calls that are followed
 PYTHON_OPS = {"tf.py_function", "tf.numpy_function", "tf.py_func"}  # TensorFlow calls back into Python
@@ -51,7 +51,7 @@ def work_of(scope: Scope, project: Project) -> Work:
             if target is not None and target.scope is not None and target.kind in ("function", "traced"):
                 queue.append((target.scope, depth + 1, in_python))
                 continue
-            name = target.name if target is not None and target.name else f"?{_last_name(call.node.func)}"
+            name = target.name if target is not None and target.name else f"?{call.last}"
             (python_calls if in_python else calls).add(name)
             calls.update(_layers(call, name, project))
             if name in PYTHON_OPS:
@@ -67,7 +67,7 @@ def calls_in(scope: Scope) -> Iterator[Call]:
     return iter(calls.get(scope, ()))
 
 
-_CALLS: Recent[dict[Scope, list[Call]]] = Recent()
+_CALLS: Noted[dict[Scope, list[Call]]] = Noted()
 
 
 def _calls_by_scope(module: Module) -> dict[Scope, list[Call]]:
@@ -97,10 +97,6 @@ def _layers(call: Call, name: str, project: Project) -> Iterator[str]:
     for node in ast.walk(found[0]):
         if isinstance(node, ast.Call):
             yield project.name_of(node.func, found[1])
-
-
-def _last_name(func: ast.expr) -> str:
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def _computes(scope: Scope) -> bool:

@@ -142,13 +142,13 @@ def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope) -> bool:
 def _baked(module: Module, project: Project) -> Iterator[Finding]:
     """`tf.constant(data)` in graph mode."""
     for call, name in named(module, project, BAKERS):
-        if project.traced(call.where):
-            continue
         for part in _parts(call):
             size = size_of(part, call.where.scope, project)
             confidence = _confidence(size)
             if size is None or confidence is None or (name == "tf.Variable" and confidence != "high"):
                 continue  # first weights of a layer are made so
+            if project.traced(call.where):
+                break
             short = name.removeprefix("tf.").removeprefix("data.Dataset.")
             message = (
                 f"`{short}` puts `{ast.unparse(part)}`{size.words} into the graph as a constant. "

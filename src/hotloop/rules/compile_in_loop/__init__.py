@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bcompile\b|make_\w+_function"
 
 MAKES = re.compile(r"make_(train|test|predict)_function")
 

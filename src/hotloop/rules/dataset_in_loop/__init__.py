@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 MANY_ELEMENTS = 2  # of one iterator: with more it is being read
 NEXT = 3e-4  # seconds to take an element from an iterator that is kept
-TRIGGER = (
-    rb"(?s)\b(iter|as_numpy_iterator|make_one_shot_iterator|make_initializable_iterator|\w*Dataset|\w*dataset_from_\w+"
-    rb"|make_\w*dataset)\b|\A(?=.*\btensorflow_datasets\b)(?=.*\bload\b)"
-)
 
 MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}
 SELDOM = re.compile(r"epoch|fold|split|shard|part|file|path|task|dataset|config|trial|run\b", re.IGNORECASE)

@@ -22,12 +22,15 @@ double precision is right; say so on the line. Handing float64 arrays to a float
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named, spelled_like
 from hotloop.rules.comments import is_chosen, said_nearby
 from hotloop.rules.double_precision.arrays import MAKERS, multiplied
 from hotloop.rules.loops import outside_loops
@@ -37,19 +40,20 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"float64|double|\bVariable\b|\bconstant\b|\bconvert_to_tensor\b"
+MUCH = 0.1  # of the run that TensorFlow computed: with less there is nothing to gain
+SAVED = 0.5  # at least: products and convolutions take two to three times as long
 
 SETTERS = {
     "keras.backend.set_floatx", "keras.config.set_floatx", "keras.config.set_dtype_policy",
     "keras.mixed_precision.set_global_policy", "keras.mixed_precision.set_dtype_policy",
     "keras.mixed_precision.experimental.set_policy",
 }  # fmt: skip
-HEAVY_LAYERS = re.compile(
-    r"keras\.layers\.(\w*Conv\w+|Dense|EinsumDense|\w*LSTM|\w*GRU|SimpleRNN|MultiHeadAttention|\w*Attention)$"
-)
+HEAVY_LAYER = r"(\w*Conv\w+|Dense|EinsumDense|\w*LSTM|\w*GRU|SimpleRNN|MultiHeadAttention|\w*Attention)$"
+HEAVY_LAYERS = re.compile(r"keras\.layers\." + HEAVY_LAYER)
 CONVOLUTIONS = re.compile(
     rb"\b(\w*Conv[123]D\w*|LSTM|GRU|MultiHeadAttention|ResNet\w*|VGG\w*|MobileNet\w*|EfficientNet\w*)\b"
 )
+SPELLED = {name.rpartition(".")[2] for name in (*SETTERS, *MAKERS)}
 
 # Words of fields and libraries that need the digits, and of people who say so.
 NEEDS_DIGITS = re.compile(
@@ -65,9 +69,9 @@ SAYS_SO = re.compile(
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        science = NEEDS_DIGITS.search(module.data) is not None
-        for call in module.calls:
-            name = project.name_of(call.node.func, call.where.scope)
+        for call in spelled_like(module, project, _may_be_double):
+            value = project.at_sight(call.node.func, call.where.scope)
+            name = value.name if value else ""
             found: tuple[str, Confidence] | None = None
             if name in SETTERS:
                 found = _setting(call, module, project)
@@ -77,8 +81,13 @@ def check(project: Project) -> Iterator[Finding]:
                 found = multiplied(call, name, project)
             if found:
                 message, confidence = found
-                excused = science or said_nearby(module, call.node, SAYS_SO)
+                excused = said_nearby(module, call.node, SAYS_SO) or NEEDS_DIGITS.search(module.data)
                 yield RULE.finding(call.place, message, **outside_loops(call.where, "low" if excused else confidence))
+
+
+@functools.cache
+def _may_be_double(last: str) -> bool:
+    return last in SPELLED or re.match(HEAVY_LAYER, last) is not None
 
 
 def _setting(call: Call, module: Module, project: Project) -> tuple[str, Confidence] | None:
@@ -97,8 +106,8 @@ def _setting(call: Call, module: Module, project: Project) -> tuple[str, Confide
 
 def _undone(call: Call, project: Project) -> bool:
     """Whether the file sets another type afterwards."""
-    for other in call.where.scope.module.calls:
-        if other.node.lineno > call.node.lineno and project.name_of(other.node.func, other.where.scope) in SETTERS:
+    for other, _ in named(call.where.scope.module, project, SETTERS):
+        if other.node.lineno > call.node.lineno:
             value = other.argument(0, "value")
             known = project.resolve(value, other.where.scope) if value is not None else None
             if known and known.constant in ("float32", "float16", "mixed_float16"):
@@ -125,3 +134,17 @@ def _is_double(expr: ast.expr, scope: Scope, project: Project) -> bool:
     return value.constant in ("float64", "double") or value.name in (
         "tf.float64", "tf.double", "np.float64", "np.double", "tf.dtypes.float64", "float", "np.float_",
     )  # fmt: skip
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    compute = measured.computing(recording)
+    for event in recording.of_kind("floatx"):
+        if event.subject == "float64" and compute > MUCH * recording.seconds:
+            yield measured.told(
+                RULE, recording, event.place, compute * SAVED,
+                f"Keras was set to double precision, and {words.duration(compute)} were spent computing: float32 takes "
+                "half of that or less {cost}. Leave Keras at float32 and convert the data once.",
+                None,
+                [Evidence("computing", compute, "s")],
+                confidence="medium",
+            )  # fmt: skip

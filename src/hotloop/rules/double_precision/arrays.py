@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop.model import Confidence
+from hotloop.rules.calls import named
 from hotloop.source.heat import hottest, number
 from hotloop.source.module import Binding, Call, Context, Scope
 
@@ -96,10 +97,9 @@ def _products(call: Call, project: Project) -> Iterator[Context]:
     if not (isinstance(statement, ast.Assign) and len(statement.targets) == 1 and statement.value is call.node):
         return
     target, module = statement.targets[0], call.where.scope.module
-    for other in module.calls:
-        if project.name_of(other.node.func, other.where.scope) in HEAVY_OPS:
-            if any(_is_same(a, target, call.where, other.where, project) for a in other.node.args):
-                yield other.where
+    for other, _ in named(module, project, HEAVY_OPS):
+        if any(_is_same(a, target, call.where, other.where, project) for a in other.node.args):
+            yield other.where
     for node, where in module.contexts.items():
         if isinstance(node, ast.Assign | ast.Return | ast.Expr | ast.AugAssign) and node.value is not None:
             for part in ast.walk(node.value):

@@ -45,7 +45,7 @@ def check(project: Project) -> Iterator[Finding]:
         for call in module.calls:
             if not _may_take_one(call):
                 continue
-            sure = holds_model(call.node.func, call.where.scope, project)
+            sure = holds_model(call.node.func, call.where.scope, project, by_name=True)
             found = _over_batch(call, project) if sure is not None else None
             if found:
                 found = found if sure else found.lowered()

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, LoopRun, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.calls import may_be
+from hotloop.rules.calls import named
 from hotloop.rules.fetch_per_step.runs import groups
 from hotloop.rules.loops import each, in_loop
 from hotloop.source.module import Call, Loop, Module
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:run|eval|get_value|batch_get_value|numpy|float|int)\b"
 
 BACKEND = {"keras.backend.eval", "keras.backend.get_value", "keras.backend.batch_get_value"}
-FETCHES = {name.rpartition(".")[2] for name in BACKEND}
 GRAPH_CODE = re.compile(
     rb"placeholder\(|Session\(|disable_eager|disable_v2|get_session\(|reset_default_graph|K\.function"
 )
@@ -51,7 +49,7 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         yield from _separate_runs(module, project)
         yield from _backend_fetches(module, project)
-        if DEVICE.search(module.data):
+        if project.thorough and DEVICE.search(module.data):
             yield from _eager_fetches(module, project)
 
 
@@ -74,12 +72,8 @@ def _separate_runs(module: Module, project: Project) -> Iterator[Finding]:
 
 def _backend_fetches(module: Module, project: Project) -> Iterator[Finding]:
     in_graph = GRAPH_CODE.search(module.data) is not None
-    for call in module.calls:
-        if not may_be(call.node.func, FETCHES) or is_guarded(call.where):
-            continue
-        if project.name_of(call.node.func, call.where.scope) not in BACKEND:
-            continue
-        found = in_loop(project, call.where)
+    for call, _ in named(module, project, BACKEND):
+        found = in_loop(project, call.where) if not is_guarded(call.where) else None
         if found:
             found = found.lowered() if in_graph else found.lowered().lowered()
             message = (
@@ -117,7 +111,7 @@ def _waits(call: Call, project: Project) -> bool:
     if isinstance(made, ast.Name):
         values = [b.value for b in scope.bindings.get(made.id, []) if isinstance(b.value, ast.Call)]
         made = values[-1] if values else made
-    target = project.resolve(made.func, scope) if isinstance(made, ast.Call) else None
+    target = project.at_sight(made.func, scope) if isinstance(made, ast.Call) else None
     return target is not None and (target.kind == "traced" or target.name.startswith(("tf.reduce_", "keras.losses.")))
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Event, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.module import Call, Context, Scope, place_of
 
@@ -34,6 +35,7 @@ RULE = Rule(__name__)
 
 # Library code that makes functions of its own accord, whatever the user does.
 LIBRARY_MADE = ("tensorflow/python/data", "keras/src/backend/tensorflow/trainer", "keras/src/trainers")
+MAKERS = frozenset({"tf.function", "tf.function()"})
 MESSAGE = "is a new `tf.function` {each}, traced again each time. Create it once, before the loop."
 
 
@@ -43,11 +45,11 @@ def check(project: Project) -> Iterator[Finding]:
         for scope in module.scopes:
             if scope.is_function and not scope.is_method and scope.where and project.is_compiled(scope):
                 yield from _said(_decorator(scope, project), scope.where, scope.name, project)
-        for call in module.calls:
-            name = project.name_of(call.node.func, call.where.scope)
-            if name in ("tf.function", "tf.function()") and call.node.args and id(call.node) not in decorators:
+        for call, _ in named(module, project, MAKERS):
+            if call.node.args and id(call.node) not in decorators:
                 yield from _said(call.node, call.where, ast.unparse(call.node.args[0]), project)
-            else:
+        for call in module.calls:
+            if call.where.loop is not None and isinstance(call.where.statement, ast.Assign | ast.Expr | ast.AugAssign):
                 yield from _object_per_step(call, project)
 
 
@@ -93,8 +95,8 @@ def _bound_name(where: Context) -> str | None:
 
 def _object_per_step(call: Call, project: Project) -> Iterator[Finding]:
     """An object made in the loop whose compiled method is called there: each object compiles its own."""
-    made = project.resolve(call.node.func, call.where.scope)
-    if made is None or made.kind != "class" or made.scope is None or call.where.loop is None:
+    made = project.at_sight(call.node.func, call.where.scope)
+    if made is None or made.kind != "class" or made.scope is None:
         return
     methods = {s.name for s in made.scope.module.scopes if s.parent is made.scope and project.is_compiled(s)}
     if not methods:

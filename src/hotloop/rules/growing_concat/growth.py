@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hotloop.rules.calls import named
+from hotloop.rules.calls import spelled_like
 from hotloop.source.module import Context, Loop, Module, names_read, names_stored
 from hotloop.source.project import is_guarded, loops_of
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TENSOR = {"tf.concat", "tf.experimental.numpy.concatenate", "keras.backend.concatenate", "keras.ops.concatenate",
           "keras.ops.append", "tf.experimental.numpy.append"}  # fmt: skip
 ARRAY = {"np.concatenate", "np.vstack", "np.hstack", "np.append", "np.row_stack"}
+SPELLED = {name.rpartition(".")[2] for name in TENSOR | ARRAY}
 LOOKS = {"len", "print", "type", "isinstance", "id"}  # reads that do not need the values
 SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
 
@@ -32,11 +33,12 @@ class Growth:
 
 
 def growths(module: Module, project: Project) -> Iterator[Growth]:
-    for call, name in named(module, project, TENSOR | ARRAY):
+    for call in spelled_like(module, project, SPELLED.__contains__):
         statement = call.where.statement
         if call.where.loop is None or not isinstance(statement, ast.Assign) or statement.value is not call.node:
             continue
-        if len(statement.targets) != 1:
+        name = project.name_of(call.node.func, call.where.scope)
+        if name not in TENSOR | ARRAY or len(statement.targets) != 1:
             continue
         target = ast.unparse(statement.targets[0])
         if target not in _parts(call.node):

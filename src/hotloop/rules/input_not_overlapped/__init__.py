@@ -31,17 +31,11 @@ from hotloop.source.flow import varies
 from hotloop.source.module import Call, Context, Loop, Module, place_of
 from hotloop.source.pipelines import pipelines
 from hotloop.source.project import loops_of
-from hotloop.source.stages import last_name
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = (
-    rb"(?s)\b(inject_prefetch|apply_default_optimizations|enabled|enable_debug_mode|imread|load_img|loadmat|fromfile"
-    rb"|dcmread|loadtxt|genfromtxt|soundfile|wavfile)\b"
-    rb"|\A(?=.*\b(numpy|librosa|nibabel)\b)(?=.*\bload\b)|\A(?=.*\bPIL\b)(?=.*\bopen\b)"
-)
 
 # Measured on 2.21: each of them takes the prefetch away, and the time of input and step add up.
 SWITCHES = {"inject_prefetch", "apply_default_optimizations"}
@@ -59,7 +53,7 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         yield from _switched_off(module, project)
         for call in module.calls:
-            if not ASKED.search(last_name(call)):
+            if not ASKED.search(call.last):
                 continue
             name = project.name_of(call.node.func, call.where.scope)
             if name == "tf.data.experimental.enable_debug_mode":
@@ -166,7 +160,7 @@ def _trains(loop: Loop, project: Project) -> bool:
     for call in loop.where.scope.module.calls:
         if loop not in loops_of(call.where):
             continue
-        last = last_name(call)
+        last = call.last
         if last in STEPS or (last == "run" and _runs_training(call)):
             return True
         value = project.resolve(call.node.func, call.where.scope) if COMPILED.search(last) else None

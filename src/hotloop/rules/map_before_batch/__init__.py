@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(map|batch)\b"
 
 SMALL = 8  # a batch: the call is shared by too few
 BETWEEN = {"shuffle", "repeat", "prefetch", "with_options"}  # may stand between the two and do not care

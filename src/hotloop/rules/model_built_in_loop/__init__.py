@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, LoopRun, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import InLoop, each, in_loops
 from hotloop.rules.model_built_in_loop.made import Made, is_single_step, on_data, trained
 from hotloop.source.flow import varies
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"Model\b|Sequential\b|clone_model\b|layers?\b|optimizers?\b|metrics?\b|keras"
 
 MODEL_MAKERS = {"keras.Model", "keras.Sequential", "keras.models.clone_model"}
 KINDS = (
@@ -58,7 +58,7 @@ TRAINED = "Each one trained stays in memory, even after `clear_session()`. Reuse
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in spelled_like(module, project, _may_build):
             kind = _kind(call, project)
             ways = in_loops(project, call.where) if kind else []
             found = next((judged for way in ways if (judged := _judged(kind, Made(call, way, project)))), None)
@@ -66,6 +66,10 @@ def check(project: Project) -> Iterator[Finding]:
                 cure = TRAINED if kind == "model" and trained(call, found) else CURES[kind]
                 message = f"A Keras {kind} is built {each(found, call.place)}. {cure}"
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def _may_build(last: str) -> bool:
+    return last.lstrip("_")[:1].isupper() or last == "clone_model"
 
 
 def _kind(call: Call, project: Project) -> str:

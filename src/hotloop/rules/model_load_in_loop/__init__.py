@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.names import APPLICATIONS, LOADERS
 from hotloop.source.flow import varies
@@ -35,11 +36,12 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 
 RESTORES = {"restore", "read", "restore_or_initialize", "load_weights"}
+SPELLED = {name.rpartition(".")[2] for name in LOADERS} | RESTORES
 
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in spelled_like(module, project, _may_load):
             if not _loads(call, project):
                 continue
             found = in_loop(project, call.where)
@@ -56,6 +58,10 @@ def check(project: Project) -> Iterator[Finding]:
 def is_restore(name: str) -> bool:
     """What puts values into variables that are already there."""
     return name.rpartition(".")[2] in RESTORES
+
+
+def _may_load(last: str) -> bool:
+    return last in SPELLED or last[:1].isupper()
 
 
 def _loads(call: Call, project: Project) -> bool:

@@ -43,7 +43,7 @@ class Server:
 
     def serve(self):
         while True:
-            self.handle(input())
+            self.handle(self.socket.recv())
 
 
 def weights_of_the_same_file(images):

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bmap\b|\bmap_and_batch\b|dataset_from_directory\b"
 
 SMALL = 200_000  # bytes of an element: ten thousand of them are 2 GB
 HUGE = re.compile(r"imagenet|coco|laion|openimages|open_images|youtube|kinetics|places|librispeech|\bc4\b|wiki", re.I)

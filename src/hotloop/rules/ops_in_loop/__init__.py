@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Place, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSION_OBJECTS, is_op
 from hotloop.source.flow import in_loop as stands_in
@@ -58,9 +59,7 @@ def check(project: Project) -> Iterator[Finding]:
 def _savers(project: Project) -> Iterator[Finding]:
     """A saver adds an op or two for every variable; a fresh graph in each step is another matter."""
     for module in project.modules.values():
-        for call in module.calls:
-            if project.name_of(call.node.func, call.where.scope) not in SAVERS:
-                continue
+        for call, _ in named(module, project, SAVERS):
             found = in_loop(project, call.where)
             if found and not _has_fresh_graph(call, found):
                 message = (

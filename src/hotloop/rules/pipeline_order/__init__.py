@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(cache|shuffle|unbatch|shuffle_and_repeat)\b"
 
 Said = tuple[Stage, str, Confidence]
 BATCHES = {"batch", "padded_batch", "ragged_batch"}

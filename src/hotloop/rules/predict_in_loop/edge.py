@@ -72,6 +72,17 @@ def folds(splits):
         net.predict(test)
 
 
+def minibatch_row_by_row(memory, random):
+    for state, target in random.sample(memory, 64):
+        print(net.predict(state) - target)  # expect: predict-in-loop
+
+
+def asked_for(images):
+    # Paced by whoever sits in front of it.
+    while True:
+        print(net.predict(images[int(input("which? "))][None]))
+
+
 def called_directly(images):
     for image in images:
         net(image[None], training=False)

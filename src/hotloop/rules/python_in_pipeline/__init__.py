@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(from_generator|py_function|numpy_function|py_func)\b|\bmap\b"  # the map may be in another file
 
 BATCHES = {"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"}
 # What TensorFlow can do itself, so that the Python is a choice.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.compiled import arguments, has_signature
+from hotloop.rules.compiled import arguments, compiled_callee, has_signature, may_be_compiled
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.flow import changing_number
 from hotloop.source.module import Call, Scope
@@ -38,11 +38,11 @@ RULE = Rule(__name__)
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in may_be_compiled(module, project):
             if call.where.loop is None:
                 continue
-            target = project.resolve(call.node.func, call.where.scope)
-            if target is None or target.kind != "traced" or has_signature(call, target.scope, project):
+            target = compiled_callee(call, project)
+            if target is None or has_signature(call, target.scope, project):
                 continue
             yield from _changing(call, target.scope, project)
 

@@ -24,9 +24,11 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
-from hotloop.rules.loops import InLoop, each, in_loop, may_be, outside_loops
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named
+from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.rules.vectors import index_of, is_batched, is_batched_function, is_tensor, only_indexes, rows_taken
 from hotloop.source.heat import loop_heat
 from hotloop.source.module import Call, Loop, Module, names_read, place_of
@@ -35,23 +37,20 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\b(?:map_fn|stack|convert_to_tensor|concat)\b"
+MANY_ROWS = 8
+QUICK = 1e-4  # seconds a row: calling costs about a third of that, so that little is left for work
 
 MAPS = {"tf.map_fn", "keras.backend.map_fn"}
 JOINS = {"tf.stack", "tf.convert_to_tensor", "tf.concat", "keras.ops.stack"}
-SPELLED = {name.rpartition(".")[2] for name in MAPS | JOINS}
 SPARING = {"parallel_iterations", "swap_memory", "back_prop"}  # said on purpose, for memory
 
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
-            if not may_be(call.node.func, SPELLED):
-                continue
-            name = project.name_of(call.node.func, call.where.scope)
+        for call, name in named(module, project, MAPS | JOINS):
             if name in MAPS:
                 yield from _mapped(call, project)
-            elif name in JOINS and call.node.args:
+            elif call.node.args:
                 yield from _joined(call, module, project)
 
 
@@ -143,3 +142,25 @@ def _over_rows(loop: Loop, work: list[ast.expr], project: Project) -> InLoop | N
     sure: dict[str, Confidence] = {"hot": "high", "warm": "medium", "cold": "low"}
     told = outside_loops(loop.where, sure[heat])["confidence"]
     return InLoop(loop, (), heat, told)  # type: ignore[arg-type]
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    for event in recording.of_kind("map_fn"):
+        rows = event.totals.get("rows", 0.0) / event.count
+        calls = [e for e in recording.of_kind("call") if e.stack == event.stack] if event.subject else []
+        first = sum(
+            e.totals.get("first_run_seconds", 0.0) for e in recording.of_kind("trace.first") if e.stack == event.stack
+        )
+        spent = sum(e.seconds for e in calls) - first if event.subject else event.seconds
+        times = sum(e.count for e in calls) if event.subject else event.count
+        if rows < MANY_ROWS or times < measured.FEW or spent / (times * rows) > QUICK:
+            continue  # few rows, or each is so much work that calling is not the cost
+        place = measured.at_line(event.subject) if event.subject else event.place
+        yield measured.told(
+            RULE, recording, place, spent * (1 - 1 / rows),
+            f"`map_fn` went through {words.count(round(rows))} rows one by one, {words.count(times)} times {{cost}}: "
+            f"{words.duration(spent / (times * rows))} a row. Write the function for all rows at once.",
+            measured.loop_of(recording, event),
+            [Evidence("rows", rows), Evidence("calls", times)],
+            confidence="medium",
+        )  # fmt: skip

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Event, Evidence, Finding, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.measured import CALL, TRACE
 from hotloop.source.module import Context, Module, place_of
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"eagerly"
 
 SWITCHES = {"tf.config.run_functions_eagerly", "tf.config.experimental_run_functions_eagerly"}
 PYTHON_STEPS = {"train_step", "test_step", "call"}
@@ -82,7 +82,7 @@ def _assigned(module: Module) -> Iterator[tuple[ast.Assign, ast.Attribute]]:
 
 def _switch(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context, str]]:
     """`tf.config.run_functions_eagerly(True)`, where the file never calls it with anything else."""
-    calls = [c for c in module.calls if project.name_of(c.node.func, c.where.scope) in SWITCHES]
+    calls = [call for call, _ in named(module, project, SWITCHES)]
     on = [c for c in calls if (value := c.argument(0, "run_eagerly")) is not None and _is_on(value, c.where, project)]
     if len(on) == len(calls):
         for call in on:

@@ -35,7 +35,6 @@ from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bmap\b|\bmap_and_batch\b"
 
 # State whose own work is worth spreading.
 HEAVY = re.compile(

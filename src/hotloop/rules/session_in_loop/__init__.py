@@ -14,20 +14,25 @@ saves memory, not time.
 
 **Not when**
 
-A session per fold, per checkpoint or per worker is fine: a handful of preparations are not a loop. The fix moves
+A session per fold, per checkpoint or per worker is fine: a handful of preparations are not a loop. Where the program
+asks `tf.executing_eagerly()` first, the session is for a mode that it is not run in today. The fix moves
 the session only where its arguments do not change in the loop and no op is built inside it; it is tried before it is
 written, because a session that lives longer also keeps its variables longer.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.loops import each, in_loop
+from hotloop.rules.calls import named
+from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSIONS
+from hotloop.source.module import Context
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -37,14 +42,24 @@ RULE = Rule(__name__)
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
-            name = project.name_of(call.node.func, call.where.scope)
-            if name not in SESSIONS:
-                continue
+        for call, _ in named(module, project, SESSIONS):
             found = in_loop(project, call.where)
             if found:
+                found = _judged(found, call.where, project)
                 message = f"A session is opened {each(found, call.place)}. Open one before the loop and reuse it."
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def _judged(found: InLoop, where: Context, project: Project) -> InLoop:
+    """What asks whether it runs eagerly is written for both modes: the session is the one that is not taken today."""
+    contexts = (where, *[call.where for call in found.chain])
+    asks = any(_asks_for_eager(test, context, project) for context in contexts for test in context.tests)
+    return replace(found, confidence="low") if asks else found
+
+
+def _asks_for_eager(test: ast.expr, where: Context, project: Project) -> bool:
+    calls = (node for node in ast.walk(test) if isinstance(node, ast.Call))
+    return any(project.name_of(call.func, where.scope) == "tf.executing_eagerly" for call in calls)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:

@@ -76,6 +76,31 @@ def around(images):
             sess.run("out:0", {"in:0": image})
 
 
+def value_of(tensor):
+    if tf.executing_eagerly():
+        return tensor.numpy()
+    else:
+        with tf.compat.v1.Session() as sess:
+            return sess.run(tensor)
+
+
+def values_of(images):
+    # Written for both modes: today the session is never opened.
+    return [value_of(image) for image in images]
+
+
+def value_in_graph(tensor):
+    with tf.compat.v1.Session() as sess:
+        return sess.run(tensor)
+
+
+def values_in_either(images):
+    for image in images:
+        print(image.numpy() if tf.executing_eagerly() else image)
+        if not tf.compat.v1.executing_eagerly():
+            value_in_graph(image)
+
+
 def requests_session(urls):
     import requests
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"Session\b"
 MEASURED = "memory"
 
 KEEPERS = {"append", "add", "insert", "extend", "setdefault", "put", "appendleft"}

@@ -71,7 +71,7 @@ class Server:
 
     def serve(self):
         while True:
-            request = input()
+            request = self.queue.get()
             self.sessions[request] = v1.Session()  # expect: session-in-loop, session-kept-open
 
 

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bshuffle\b|\bshuffle_and_repeat\b"
 MEASURED = "memory"
 
 GB = 1e9

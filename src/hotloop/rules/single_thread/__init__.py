@@ -27,21 +27,26 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
+from hotloop.rules.calls import named
 from hotloop.rules.comments import is_chosen, said_nearby
 from hotloop.rules.loops import outside_loops
 from hotloop.source.heat import number
-from hotloop.source.module import Call, Context, Module, Scope, place_of
+from hotloop.source.module import Call, Context, Module, Scope, last_name, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"intra_op_parallelism_threads|TF_NUM_INTRAOP_THREADS"
+MUCH = 0.1  # of the run that TensorFlow computed: with less there is nothing to gain
 
 FIELD = "intra_op_parallelism_threads"
 VARIABLE = "TF_NUM_INTRAOP_THREADS"
+SETTERS = {
+    "tf.ConfigProto", "tf.config.threading.set_intra_op_parallelism_threads", "os.environ.setdefault", "os.putenv",
+}  # fmt: skip
 MESSAGE = (
     "{what} lets each op use one thread only, so all cores but one stay idle. "
     "Leave it out; for repeatable results use `tf.config.experimental.enable_op_determinism()`."
@@ -77,38 +82,40 @@ def _short(node: ast.stmt | ast.expr) -> str:
 
 
 def _calls(module: Module, project: Project) -> Iterator[tuple[ast.expr, Context]]:
-    for call in module.calls:
-        value = _threads(call, project)
+    for call, name in named(module, project, SETTERS):
+        value = _threads(call, name, project)
         if value is not None and _is_one(value, call.where.scope, project):
             yield call.node, call.where
 
 
-def _threads(call: Call, project: Project) -> ast.expr | None:
+def _threads(call: Call, name: str, project: Project) -> ast.expr | None:
     """The number of threads that a call sets."""
-    scope = call.where.scope
-    given = next((k.value for k in call.node.keywords if k.arg == FIELD), None)
-    if given is not None:
-        return given if project.name_of(call.node.func, scope) == "tf.ConfigProto" else None
-    name = project.name_of(call.node.func, scope)
+    if name == "tf.ConfigProto":
+        return next((k.value for k in call.node.keywords if k.arg == FIELD), None)
     if name == "tf.config.threading.set_intra_op_parallelism_threads":
         return call.argument(0, "num_threads")
-    if name in ("os.environ.setdefault", "os.putenv") and len(call.node.args) == 2:
-        return call.node.args[1] if _is_variable(call.node.args[0], scope, project) else None
+    if len(call.node.args) == 2 and _is_variable(call.node.args[0], call.where.scope, project):
+        return call.node.args[1]
     return None
 
 
 def _assignments(module: Module, project: Project) -> Iterator[tuple[ast.stmt, Context]]:
     """`config.intra_op_parallelism_threads = 1` and `os.environ["TF_NUM_INTRAOP_THREADS"] = "1"`."""
     for node, where in module.contexts.items():
-        if not (isinstance(node, ast.Assign) and _is_one(node.value, where.scope, project)):
+        if not isinstance(node, ast.Assign):
             continue
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == FIELD:
-                if project.name_of(target.value, where.scope) == "tf.ConfigProto()":
-                    yield node, where
-            elif isinstance(target, ast.Subscript) and project.name_of(target.value, where.scope) == "os.environ":
-                if _is_variable(target.slice, where.scope, project):
-                    yield node, where
+        if any(_is_setting(t, where.scope, project) for t in node.targets) and _is_one(
+            node.value, where.scope, project
+        ):
+            yield node, where
+
+
+def _is_setting(target: ast.expr, scope: Scope, project: Project) -> bool:
+    if isinstance(target, ast.Attribute):
+        return target.attr == FIELD and project.name_of(target.value, scope) == "tf.ConfigProto()"
+    if isinstance(target, ast.Subscript) and last_name(target.value) == "environ":
+        return project.name_of(target.value, scope) == "os.environ" and _is_variable(target.slice, scope, project)
+    return False
 
 
 def _is_variable(expr: ast.expr, scope: Scope, project: Project) -> bool:
@@ -121,3 +128,19 @@ def _is_one(expr: ast.expr, scope: Scope, project: Project) -> bool:
     if value is not None and value.constant == "1":
         return True
     return number(expr, scope, project) == 1
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    cpus = measured.cpus(recording)
+    compute = measured.computing(recording)
+    for event in recording.of_kind("threads"):
+        single = bool(event.examples) and event.examples[-1].get("intra") == 1
+        if single and cpus > 1 and compute > MUCH * recording.seconds:
+            yield measured.told(
+                RULE, recording, event.place, compute * (1 - 1 / cpus),
+                f"{words.duration(compute)} were spent computing on one of {cpus} cores {{cost}}. Leave the switch out; "
+                "for repeatable results use `tf.config.experimental.enable_op_determinism()`.",
+                None,
+                [Evidence("computing", compute, "s"), Evidence("cores", cpus)],
+                confidence="medium",
+            )  # fmt: skip

@@ -24,8 +24,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.heat import FEW, loop_heat, trips
 from hotloop.source.module import Call, Context, Loop, Module, names_read, place_of
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
-TRIGGER = rb"\bGradientTape\b"
 MEASURED = "memory"
 
 GRADIENTS = {"gradient", "jacobian", "batch_jacobian"}
@@ -171,3 +171,22 @@ def _attribute(call: Call) -> str:
 def _is_long(loop: Loop, project: Project) -> bool:
     steps = trips(loop, project)
     return steps is None or steps >= FEW
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    gradients = list(measured.recurring(recording, recording.of_kind("gradient")))
+    for event in recording.of_kind("tape"):
+        began, held = event.last - event.seconds, event.totals.get("bytes", 0.0)
+        for at in gradients:
+            loop, clock = at.loop, at.loop.clock.values
+            inside = loop.place.path == event.place.path and loop.place.line > event.place.line
+            if inside and event.count == 1 and clock and clock[0] >= began and clock[-1] <= event.last:
+                yield measured.told(
+                    RULE, recording, event.place, 0.0,
+                    f"This tape was open around {words.plural(loop.steps, 'step')} and memory grew by "
+                    f"{words.size(held)} meanwhile: it keeps what every step computed. Open one inside the loop, around "
+                    "each step.",
+                    loop,
+                    [Evidence("gradients taken", at.count), Evidence("memory", held, "bytes")],
+                    bytes_per_step=held / loop.steps,
+                )  # fmt: skip

@@ -1,0 +1,92 @@
+"""Where a module says a name: the calls of it, the calls that are handed it, the names that hold it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from hotloop.source.module import Binding, Call, Module, last_name
+
+WRAPS = re.compile(r"^(\w+_)?(function|defun|jit|partial)$")  # what comes out calls what went in
+FAR = 3  # times that a name is followed to the name that holds it
+KEEPS = {"assign", "with", "walrus"}
+
+Said: TypeAlias = str | ast.Lambda
+
+
+class Mentions:
+    def __init__(self, module: Module) -> None:
+        self.handed: dict[Said, list[Call]] = {}
+        self._holders: dict[Said, set[str]] = {}
+        for call in module.calls:
+            for argument in arguments(call):
+                self.handed.setdefault(said(argument), []).append(call)
+        for scope in module.scopes:
+            for bindings in (*scope.bindings.values(), *scope.attributes.values()):
+                for binding in bindings:
+                    self._hold(binding)
+            if scope.is_function:  # a call of the function gives what it returns
+                for returned in scope.returns:
+                    self._note(_held(returned), scope.name)
+
+    def _hold(self, binding: Binding) -> None:
+        if binding.kind in KEEPS and binding.value is not None:
+            self._note(_held(binding.value), binding.name)
+        elif binding.kind == "import":
+            self._note([binding.imported.rpartition(".")[2]], binding.name)
+        elif isinstance(binding.node, ast.ClassDef):
+            self._note([last_name(base) for base in binding.node.bases], binding.name)
+
+    def _note(self, held: Iterable[Said], holder: str) -> None:
+        for name in held:
+            if name and name != holder:
+                self._holders.setdefault(name, set()).add(holder)
+
+    def aliases(self, name: Said) -> set[Said]:
+        """The name and those that may hold the same, or something made of it: `step = tf.function(_step)`."""
+        found: set[Said] = {name}
+        fresh: Iterable[Said] = found
+        for _ in range(FAR):
+            fresh = {holder for one in fresh for holder in self._holders.get(one, ())} - found
+            found = found.union(fresh)
+        return found
+
+
+def said(argument: ast.expr) -> Said:
+    """What an argument that may be a function goes by: its name, itself, or that of what `partial` wraps."""
+    if isinstance(argument, ast.Lambda):
+        return argument
+    if isinstance(argument, ast.Call):
+        return said(argument.args[0]) if argument.args and WRAPS.match(last_name(argument.func)) else ""
+    return last_name(argument)
+
+
+def arguments(call: Call) -> Iterator[ast.expr]:
+    """Those arguments of a call that may be functions."""
+    for argument in call.node.args:
+        if said(argument):
+            yield argument
+    for keyword in call.node.keywords:
+        if keyword.arg == "target" and said(keyword.value):
+            yield keyword.value
+
+
+def _held(value: ast.expr) -> Iterator[Said]:
+    """What a name may hold, that is bound to the value."""
+    match value:
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _held(body)
+            yield from _held(orelse)
+        case ast.BoolOp(values=values):
+            for part in values:
+                yield from _held(part)
+        case ast.Await(value=inner) | ast.NamedExpr(value=inner):
+            yield from _held(inner)
+        case ast.Call(func=func, args=parts):
+            yield last_name(func)
+            for part in parts if WRAPS.match(last_name(func)) else ():
+                yield said(part)
+        case ast.Name() | ast.Attribute() | ast.Lambda():
+            yield said(value)
