@@ -255,9 +255,21 @@ def test_keras_loops_are_loops_with_a_step_per_batch(keras: Made) -> None:
     recording, _ = keras
     fit, predict = loop_at(recording, 15, "fit"), loop_at(recording, 16, "predict")
     assert (fit.runs, fit.steps, len(fit.step_seconds.values)) == (1, 10, 10)
+    epochs = one(recording, "epoch", 15)
+    assert epochs.count == len(epochs.times) == 2
+    assert epochs.times[0] <= fit.clock.values[0] < epochs.times[1] <= fit.clock.values[5]
     assert (predict.runs, predict.steps) == (10, 10)
     assert [str(place) for place in predict.stack] == ["trains.py:16"]
     assert predict.seconds <= loop_at(recording, 16, "comprehension").seconds
+
+
+def test_phases_over_time_are_those_of_the_samples(keras: Made) -> None:
+    recording, _ = keras
+    over_time = {one.name: sum(one.values) for one in recording.phases}
+    for phase in {sample.phase for sample in recording.samples}:
+        seconds = sum(sample.seconds for sample in recording.samples if sample.phase == phase)
+        assert over_time[phase] == pytest.approx(seconds, abs=0.01)
+    assert max(one.at[-1] for one in recording.phases) <= recording.meta["seconds"]
 
 
 def test_models_loaded_are_counted_once_each(keras: Made) -> None:

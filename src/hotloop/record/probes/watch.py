@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import inspect
 import sys
 import threading
 from collections.abc import Callable
@@ -70,6 +72,9 @@ def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
                 fail(error)
 
     disguise(watched, original)
+    if not hasattr(original, "__wrapped__"):  # Keras reads its classes' signatures, and not through decorators
+        with contextlib.suppress(TypeError, ValueError):
+            watched.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
     setattr(owner, name, watched)
 
 
