@@ -26,6 +26,23 @@ def train(dataset):
         optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
 """
 
+AGENT = """
+import numpy as np
+from tensorflow import keras
+
+model = keras.Sequential([keras.layers.Dense(2)])
+
+def act(state):
+    return model.predict(state)
+
+def play(env):
+    state = env.reset()
+    for time in range(500):
+        next_state, done = env.step(act(state))
+        next_state = {row}
+        state = next_state
+"""
+
 
 def sure_of(rule: str, source: str, tmp_path: Path) -> list[str]:
     (tmp_path / "program.py").write_text(source, encoding="utf-8")
@@ -39,3 +56,8 @@ def sure_of(rule: str, source: str, tmp_path: Path) -> list[str]:
 @pytest.mark.parametrize(("decorator", "sure"), [("", "high"), ("@tf.function", "medium")])
 def test_a_step_whose_model_is_compiled_is_only_partly_eager(decorator: str, sure: str, tmp_path: Path) -> None:
     assert sure_of("eager-training-step", STEP.format(decorator=decorator), tmp_path) == [sure]
+
+
+@pytest.mark.parametrize(("row", "sure"), [("np.reshape(next_state, [1, 4])", "high"), ("next_state * 2", "medium")])
+def test_one_row_is_known_where_the_caller_makes_it(row: str, sure: str, tmp_path: Path) -> None:
+    assert sure_of("predict-in-loop", AGENT.format(row=row), tmp_path) == [sure]
