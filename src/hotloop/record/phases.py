@@ -37,6 +37,11 @@ MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
             ),
         ),
         ("trainers/trainer.py", frozenset({"compile", "_symbolic_build"})),
+        (
+            "engine/training.py",  # Keras 2
+            frozenset({"make_train_function", "make_test_function", "make_predict_function", "compile"}),
+        ),
+        ("legacy/hdf5_format.py", frozenset()),
     ),
     "input": (
         (
