@@ -138,8 +138,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         if single and cpus > 1 and compute > MUCH * recording.seconds:
             yield measured.told(
                 RULE, recording, event.place, compute * (1 - 1 / cpus),
-                f"{words.duration(compute)} were spent computing on one of {cpus} cores {{cost}}. Leave the switch out; "
-                "for repeatable results use `tf.config.experimental.enable_op_determinism()`.",
+                f"{words.duration(compute)} were spent computing on one of {cpus} cores {{cost}}. Leave the switch "
+                "out; for repeatable results use `tf.config.experimental.enable_op_determinism()`.",
                 None,
                 [Evidence("computing", compute, "s"), Evidence("cores", cpus)],
                 confidence="medium",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 MEASURED = "memory"
+SLACK = 0.01  # seconds by which the clocks of loops and events may differ
 
 GRADIENTS = {"gradient", "jacobian", "batch_jacobian"}
 UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
@@ -176,7 +177,7 @@ def _is_long(loop: Loop, project: Project) -> bool:
 def diagnose(recording: Recording) -> Iterator[Finding]:
     gradients = list(measured.recurring(recording, recording.of_kind("gradient")))
     for event in recording.of_kind("tape"):
-        began, held = event.last - event.seconds, event.totals.get("bytes", 0.0)
+        began, held = event.last - event.seconds - SLACK, event.totals.get("bytes", 0.0)
         for at in gradients:
             loop, clock = at.loop, at.loop.clock.values
             inside = loop.place.path == event.place.path and loop.place.line > event.place.line
@@ -184,8 +185,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 yield measured.told(
                     RULE, recording, event.place, 0.0,
                     f"This tape was open around {words.plural(loop.steps, 'step')} and memory grew by "
-                    f"{words.size(held)} meanwhile: it keeps what every step computed. Open one inside the loop, around "
-                    "each step.",
+                    f"{words.size(held)} meanwhile: it keeps what every step computed. Open one inside the loop, "
+                    "around each step.",
                     loop,
                     [Evidence("gradients taken", at.count), Evidence("memory", held, "bytes")],
                     bytes_per_step=held / loop.steps,

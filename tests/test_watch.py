@@ -1,0 +1,40 @@
+"""What a probe looks at does not change."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from pathlib import Path
+
+from hotloop.record.frames import Frames
+from hotloop.record.log import Log
+from hotloop.record.probes.watch import FAILED, watch
+
+
+class Layer:
+    def __init__(self, units: int, *, name: str = "") -> None:
+        """Makes a layer."""
+        self.units, self.name = units, name
+
+    @functools.cache  # noqa: B019
+    def fails(self) -> None:
+        raise ValueError
+
+
+def test_a_watched_function_looks_like_itself_and_is_seen(tmp_path: Path) -> None:
+    before, plain = inspect.getfullargspec(Layer.__init__), inspect.signature(Layer.__init__)
+    seen: list[object] = []
+    log = Log(Frames(tmp_path / "main.py", tmp_path), 0)
+    for name in ("__init__", "fails"):
+        watch(log, Layer, name, lambda args, kwargs: True, lambda state, seconds, result: seen.append(result))
+
+    layer = Layer(3, name="first")
+    assert inspect.getfullargspec(Layer.__init__) == before  # Keras asks a layer's constructor for its arguments
+    assert inspect.signature(Layer.__init__) == plain
+    assert Layer.__init__.__doc__ == "Makes a layer."
+    assert (layer.units, layer.name, seen) == (3, "first", [None])
+    try:
+        layer.fails()
+    except ValueError:
+        seen.append("raised")
+    assert seen == [None, FAILED, "raised"]
