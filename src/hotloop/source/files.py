@@ -123,7 +123,8 @@ class Files:
     def speaking_of(self, name: str, home: Path) -> list[Path]:
         """The files that may use what `home` defines under that name, itself first: its neighbours and importers."""
         found = [file for file in self._standing.get(name.encode(), ()) if file != home]
-        near = [file for file in found if self.folder(file) == self.folder(home)]
+        around = {home.parent, home.parent.parent}
+        near = [file for file in found if file.parent in around or file.parent.parent == home.parent]
         if len(near) > MANY:
             near = []
         importers = self._importing(home)

@@ -256,10 +256,11 @@ _WITHOUT_CODE = frozenset({"annotation", "arg", "attr", "ctx", "id", "kind", "op
 
 
 _FIELDS = {
-    kind: tuple(name for name in kind._fields if name not in _WITHOUT_CODE)
+    kind: tuple(name for name in reversed(kind._fields) if name not in _WITHOUT_CODE)
     for kind in vars(ast).values()
     if isinstance(kind, type) and issubclass(kind, ast.AST)
 }
+_STATEMENTS = frozenset(kind for kind in _FIELDS if issubclass(kind, ast.stmt))
 
 
 class _Builder:
@@ -275,30 +276,32 @@ class _Builder:
         module.scopes.append(module.scope)
         self._push(module.tree.body, Context(module.scope, None))
         contexts, stack = module.contexts, self.stack
-        visits = {name[6:]: getattr(self, name) for name in dir(self) if name.startswith("visit_")}
+        visits = {kind: getattr(self, f"visit_{kind.__name__}", None) for kind in _FIELDS}
         while stack:
             node, where = stack.pop()
-            if isinstance(node, ast.stmt):
-                where = contexts[node] = where.at(node)
-            visit = visits.get(type(node).__name__)
-            if visit:
+            kind = node.__class__
+            if kind in _STATEMENTS:
+                where = contexts[node] = where.at(node)  # type: ignore[arg-type]
+            visit = visits[kind]
+            if visit is not None:
                 visit(node, where)
             else:
                 self._descend(node, where)
 
     def _push(self, nodes: Sequence[ast.AST], where: Context) -> None:
-        self.stack += [(node, where) for node in reversed(nodes) if type(node) not in LEAVES]
+        self.stack += [(node, where) for node in reversed(nodes) if node.__class__ not in LEAVES]
 
     def _descend(self, node: ast.AST, where: Context) -> None:
         """Push the children: what `ast.iter_child_nodes` finds, less what cannot hold anything of interest."""
-        found: list[ast.AST] = []
-        for name in _FIELDS[type(node)]:
+        stack = self.stack
+        for name in _FIELDS[node.__class__]:  # the last first, as they come off the stack
             value = getattr(node, name, None)
             if value.__class__ is list:
-                found += [item for item in value if isinstance(item, ast.AST)]
-            elif isinstance(value, ast.AST):
-                found.append(value)
-        self._push(found, where)
+                for item in reversed(value):
+                    if item.__class__ in _FIELDS and item.__class__ not in LEAVES:
+                        stack.append((item, where))
+            elif value.__class__ in _FIELDS and value.__class__ not in LEAVES:
+                stack.append((value, where))
 
     # definitions
 
