@@ -23,7 +23,7 @@ FLOORS = (
     {"source", "loops", "results"},
     {"rules"},
     {"baseline", "cache", "check", "diagnose", "record", "report"},
-    {"verify", "fix", "gate", "guard", "label", "environment"},
+    {"verify", "fix", "gate", "guard", "label", "environment", "watching"},
     {"cli", "integrations", "__main__", ""},  # "": the package's own __init__
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -43,6 +43,10 @@ class Frames:
             known = self._known[filename] = self._decide(filename)
         return known
 
+    def adopt(self, filename: str, shown: str) -> None:
+        """Code that lies in no file of its own is the user's: a cell of a notebook."""
+        self._known[filename] = shown
+
     def relative(self, filename: str) -> str:
         """Any path, relative to the root where it lies under it."""
         inside = filename.startswith(self.root + os.sep)

@@ -24,8 +24,16 @@ class Finder:
     Nothing of ours is on the stack while a module executes, so that no traceback changes.
     """
 
-    def __init__(self, frames: Frames, log: Log, tracks: list[Track], arrived: dict[str, Callable[[], None]]) -> None:
-        self.frames, self.log, self.tracks, self.arrived = frames, log, tracks, arrived
+    def __init__(
+        self,
+        frames: Frames,
+        log: Log,
+        tracks: list[Track],
+        arrived: dict[str, Callable[[], None]],
+        *,
+        ticks: bool = True,
+    ) -> None:
+        self.frames, self.log, self.tracks, self.arrived, self.ticks = frames, log, tracks, arrived, ticks
         self.import_nanoseconds = 0
         self._arriving: list[tuple[str, int]] = []
         self._landed: list[str] = []
@@ -39,9 +47,15 @@ class Finder:
         if spec is not None and type(spec.loader) is SourceFileLoader and spec.origin:
             if name in self.arrived:
                 self._announce(name, spec.origin, spec.loader)
-            elif shown := self.frames.shown(spec.origin):
+            elif self.ticks and (shown := self.frames.shown(spec.origin)):
                 self._tick(spec.origin, shown, spec.loader)
         return spec
+
+    def welcome(self) -> None:
+        """What was imported before we came has arrived too."""
+        for name, arrived in self.arrived.items():
+            if name in sys.modules and not _still_importing(name):
+                arrived()
 
     @property
     def importing(self) -> bool:

@@ -83,6 +83,7 @@ class Log:
         self.origin = origin
         self.pid = os.getpid()
         self.unseen: list[str] = []
+        self.undo: list[Callable[[], None]] = []  # what takes the probes out again
         self.deaf = False  # in a process forked from the recorded one
         self.doing = ""  # a phase that frames cannot show, set by a probe while it lasts
         self.traced = 0.0  # seconds of tracing so far

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import types
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -40,6 +41,7 @@ class Stage:
     ops: OpCounter
     code: types.CodeType | None
     limits: Limits
+    finder: Finder
 
     @property
     def stopped(self) -> bool:
@@ -63,6 +65,16 @@ class Stage:
             self.clockwork.stop()
             self.recorder.log.attempt(self.recorder.write_if_more_happened)
 
+    def leave(self) -> None:
+        """The process goes on without us."""
+        self.clockwork.stop()
+        self.recorder.drain()
+        self.recorder.log.deaf = True
+        self.ops.rest()
+        sys.meta_path.remove(self.finder)
+        while self.recorder.log.undo:
+            self.recorder.log.undo.pop()()
+
 
 def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, Any]) -> Stage:
     """`program`: a script's path, or where a module is, which then gets its ticks when it is imported."""
@@ -73,10 +85,11 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
         recorder.meta["program"] = where.name
     log = recorder.log
     ops = OpCounter()
-    finder = Finder(frames, log, recorder.tracks, arrivals(recorder, ops, options))
+    ticks = bool(options.get("ticks", True))
+    finder = Finder(frames, log, recorder.tracks, arrivals(recorder, ops, options), ticks=ticks)
     sys.meta_path.insert(0, finder)
     recorder.living["import_seconds"] = lambda: round(finder.import_nanoseconds / 1e9, 6)
-    clockwork = Clockwork(log, recorder.write)
+    clockwork = Clockwork(log, recorder.write if options["recording"] else recorder.drain)
     clockwork.every(DRAIN_EVERY, recorder.drain, wait=lambda: recorder.wait)
     limits = Limits(recorder, seconds=options.get("seconds"), steps=options.get("steps"), mark=options.get("mark"))
     if limits.any:
@@ -87,11 +100,11 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
         clockwork.every(HELD_EVERY, Holders(log).look, most=HELD_MOST)
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
-    os.register_at_fork(after_in_child=lambda: _go_deaf(recorder))
+    _listen(recorder)
     code = None
-    if isinstance(program, Path) and (shown := frames.shown(os.path.abspath(program))):
+    if ticks and isinstance(program, Path) and (shown := frames.shown(os.path.abspath(program))):
         code = finder.ticked(os.path.abspath(program), shown)
-    return Stage(recorder, clockwork, ops, code, limits)
+    return Stage(recorder, clockwork, ops, code, limits, finder)
 
 
 def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:
@@ -101,9 +114,19 @@ def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> N
     recorder.living["peak_rss"] = lambda: max(track.peak, peak_rss())
 
 
-def _go_deaf(recorder: Recorder) -> None:
+_listening: weakref.WeakSet[Recorder] = weakref.WeakSet()
+
+
+def _listen(recorder: Recorder) -> None:
+    if not _listening:
+        os.register_at_fork(after_in_child=_go_deaf)
+    _listening.add(recorder)
+
+
+def _go_deaf() -> None:
     """A forked process is not recorded, and must not touch the recording of its parent."""
-    recorder.log.deaf = True
+    for recorder in _listening:
+        recorder.log.deaf = True
 
 
 def hide_frames(error: BaseException) -> None:

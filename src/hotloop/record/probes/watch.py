@@ -75,6 +75,14 @@ def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
     if not hasattr(original, "__wrapped__"):  # Keras reads its classes' signatures, and not through decorators
         with contextlib.suppress(TypeError, ValueError):
             watched.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
+    _put(log, owner, name, watched)
+
+
+def _put(log: Log, owner: Any, name: str, watched: Any) -> None:
+    """And remember how it was: a program that is watched for a while only gets everything back."""
+    own = vars(owner)
+    was = own.get(name)
+    log.undo.append(functools.partial(setattr, owner, name, was) if name in own else lambda: delattr(owner, name))
     setattr(owner, name, watched)
 
 
@@ -85,7 +93,7 @@ def watch_everywhere(log: Log, owner: Any, name: str, enter: Enter, leave: Leave
     watched = getattr(owner, name)
     for key, module in list(sys.modules.items()):
         if key.startswith(("tensorflow", "keras")) and getattr(module, "__dict__", {}).get(name) is original:
-            setattr(module, name, watched)
+            _put(log, module, name, watched)
 
 
 def disguise(wrapper: Any, original: Any, filename: str = "") -> None:
