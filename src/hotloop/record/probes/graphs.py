@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import part, watch
+from hotloop.record.probes.watch import operations, part, watch
 
 
 def install(log: Log) -> None:
@@ -23,11 +23,11 @@ def install(log: Log) -> None:
 
     def import_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         target = ops.get_default_graph()
-        return (target, int(target.num_operations())) if type(target) is graph else None
+        return (target, operations(target)) if type(target) is graph else None
 
     def import_ends(state: Any, seconds: float, result: Any) -> None:
         target, before = state
-        log.emit("import", seconds=seconds, totals={"ops": int(target.num_operations()) - before})
+        log.emit("import", seconds=seconds, totals={"ops": operations(target) - before})
 
     watch(
         log,

@@ -8,7 +8,7 @@ from typing import Any
 
 from hotloop.record.log import Log
 from hotloop.record.memory import rss_reader
-from hotloop.record.probes.watch import FAILED, part, watch
+from hotloop.record.probes.watch import FAILED, operations, part, watch
 
 _KEYS = 1000  # distinct (fetches, feeds) remembered per session
 
@@ -54,7 +54,7 @@ def install(log: Log) -> None:
         fetches = args[1] if len(args) > 1 else kwargs.get("fetches")
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
         graph = this.graph
-        ops = int(graph.num_operations())
+        ops = operations(graph)
         seen = sessions.setdefault(this, _Seen())
         key = (_key(fetches), _key(list(feeds) if feeds else ()))
         cold = key not in seen.keys or ops != seen.graph_ops

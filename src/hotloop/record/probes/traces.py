@@ -12,7 +12,7 @@ from hotloop.record.log import Log, Tally
 from hotloop.record.memory import rss_reader
 from hotloop.record.probes.signature import difference
 from hotloop.record.probes.unrolled import loop_in
-from hotloop.record.probes.watch import FAILED, part, watch
+from hotloop.record.probes.watch import FAILED, operations, part, watch
 
 _COMPARED = 4  # comparing with all of a 300-entry cache costs 45%
 LONG = 0.1  # seconds of a trace, from which it is asked why
@@ -103,7 +103,7 @@ class Traces:
             own = max(0.0, seconds - inner_seconds)
             log.traced += own
             totals = {
-                "ops": float(graph.num_operations()),
+                "ops": float(operations(graph)),
                 "trace_seconds": own,
                 "first_run_seconds": 0.0,
                 "bytes": max(0.0, grown - inner_bytes),

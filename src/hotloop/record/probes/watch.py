@@ -36,6 +36,12 @@ def keras2(path: str) -> tuple[str, ...]:
     return f"keras.src.{path}", f"keras.{path}", f"tf_keras.src.{path}"
 
 
+def operations(graph: Any) -> int:
+    """How many a graph has. Before 2.13 it could not be asked, but numbered them."""
+    ask = getattr(graph, "num_operations", None)
+    return int(ask() if ask is not None else graph.version)
+
+
 def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
     """Call `enter` before and `leave` after each call of `owner.name`; `enter` returns None to pass."""
     original = getattr(owner, name, None)
