@@ -13,7 +13,7 @@ from hotloop.rules import measured
 Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
 
 WAITS = 0.1  # of the loop: with less there is nothing to gain
-STARVED = 0.7  # of a Keras loop that its slowest stage was at work: the loop then waits for it
+STARVED = 0.7  # of a Keras loop that its slowest stage was at work, or of the looks that found the buffer empty
 MOST = 0.3  # of the pipeline: a stage or function that takes less is not the trouble
 HEAVY = 1e-3  # seconds an element, from which keeping the result pays
 QUICK = 2e-4  # seconds an element: the function does so little that calling it is the cost
@@ -74,6 +74,13 @@ class Feed:
         found = [one for one in self.made if one["stage"] in names]
         return next((one for one in found if one.get("reads")), found[0] if found else None)
 
+    def written(self, node: Node) -> Mapping[str, Any] | None:
+        """The stage of the program's own that a node carries out."""
+        if node.maps:
+            return self.stage(*MAPS)
+        name = node.name.removesuffix("V2").removeprefix("Parallel")
+        return next((one for one in self.made if one["stage"].removeprefix("Parallel") in (name, node.name)), None)
+
     @property
     def each(self) -> float:
         """Seconds that the slowest stage takes for one element of what goes into it."""
@@ -126,7 +133,7 @@ def feeds(recording: Recording) -> Iterator[Feed]:
         yield Feed(
             event.place,
             loop,
-            _waited(recording, taken) if in_python else _busy(nodes, loop),
+            _waited(recording, taken) if in_python else _busy(event, nodes, loop),
             not in_python,
             sum(e.count for e in iterators),
             event.totals.get("read", 0.0),
@@ -177,10 +184,13 @@ def _waited(recording: Recording, taken: list[Event]) -> float:
     return max(sum(e.seconds for e in taken), measured.sampled(recording, [e.place for e in taken], "input"))
 
 
-def _busy(nodes: Iterable[Node], loop: LoopRun) -> float:
-    """Inside `fit` nobody sees the wait; a stage that was at work nearly all the time was waited for."""
+def _busy(event: Event, nodes: Iterable[Node], loop: LoopRun) -> float:
+    """Inside `fit` nobody sees the wait. A stage that was at work nearly all the time was waited for; one that was at
+    work for much of it too, when the buffer behind the last stage was mostly found empty."""
     busy = max((node.seconds / max(1.0, node.parallel) for node in nodes), default=0.0)
-    return min(busy, loop.seconds) if busy >= STARVED * loop.seconds else 0.0
+    looks = [example["stages"][1]["buffered"] for example in event.examples if len(example["stages"]) > 1]
+    empty = sum(not buffered for buffered in looks) > STARVED * len(looks)
+    return min(busy, loop.seconds) if busy >= (MOST if empty else STARVED) * loop.seconds else 0.0
 
 
 def _python(recording: Recording, event: Event) -> Iterator[Event]:
