@@ -43,6 +43,14 @@ def test_a_program_without_loops_is_told_so(folder: Path) -> None:
     assert "No loop of the program's own ran, and none of Keras." in said
 
 
+def test_a_tensorflow_that_nobody_knows_is_reported_as_far_as_it_can_be_seen(folder: Path) -> None:
+    (folder / "tensorflow.py").write_text("__version__ = '9.0.1'\n")
+    code, said = notes(folder, "import tensorflow\n" + LOOP)
+    assert code == 0
+    assert said[0] == "This is TensorFlow 9.0.1, and hotloop knows 2.12 to 2.21: it reports what it can still see."
+    assert any(sentence.startswith("Not visible in this version of TensorFlow: sessions") for sentence in said)
+
+
 def test_where_tensorflow_is_missing_the_report_says_what_to_do(folder: Path) -> None:
     # A finder that knows no TensorFlow stands for an environment without it.
     hide = "import sys\nsys.modules['tensorflow'] = None\n"

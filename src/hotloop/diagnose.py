@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -38,6 +39,7 @@ LEAK_IN_ALL = 20e6
 LEAK_IF_LINEAR = 4e6
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 FEW_SAMPLES = 50
+OLDEST, NEWEST = (2, 12), (2, 21)  # versions of TensorFlow whose insides are known
 NO_TENSORFLOW = ("ModuleNotFoundError: No module named 'tensorflow'", "ModuleNotFoundError: No module named 'keras'")
 EVENTS = 300  # in a report; a recording may hold thousands
 
@@ -330,12 +332,21 @@ def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
         notes.append("TensorFlow is not installed in the Python that ran the program: install it there, and run again.")
     elif not recording.meta.get("tensorflow") and not recording.meta.get("keras"):
         notes.append("The program did not import TensorFlow or Keras: only its loops were measured.")
+    notes += _version_note(str(recording.meta.get("tensorflow") or ""))
     if not recording.loops:
         notes.append("No loop of the program's own ran, and none of Keras.")
     samples = sum(sample.count for sample in recording.samples)
     if diagnosis.loops and samples < FEW_SAMPLES:
         notes.append(f"The run was short ({words.plural(samples, 'sample')}): the phases are rough.")
     return notes + [str(sentence) for sentence in recording.meta.get("unseen", ())]
+
+
+def _version_note(version: str) -> list[str]:
+    numbers = re.match(r"(\d+)\.(\d+)", version)
+    if numbers is None or OLDEST <= (int(numbers[1]), int(numbers[2])) <= NEWEST:
+        return []
+    known = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
+    return [f"This is TensorFlow {version}, and hotloop knows {known}: it reports what it can still see."]
 
 
 def _meta(recording: Recording, diagnosis: Diagnosis) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Traces:
     # -- functions made ----------------------------------------------------------------------------
 
     def install_functions(self, log: Log) -> None:
+        part("tensorflow.python.eager.polymorphic_function.tracing_compilation")  # without it, a function has no cache
         function = part("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function")
 
         def made(state: Any, seconds: float, result: Any) -> None:
