@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from hotloop.discover import discover
+from hotloop.ignore import ignored, names, parse
 from hotloop.model import HotloopError
-from hotloop.source.discover import discover
-from hotloop.source.ignore import ignored, names, parse
 
 
 def tree(root: Path, *files: str, **contents: str) -> None:

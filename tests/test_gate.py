@@ -93,7 +93,7 @@ def test_ctrl_c_is_one_line(check: Any, monkeypatch: pytest.MonkeyPatch) -> None
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("hotloop.gate.check_files", interrupted)
+    monkeypatch.setattr("hotloop.check.check_files", interrupted)
     assert check() == (130, "", "hotloop: interrupted.\n")
 
 

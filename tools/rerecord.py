@@ -10,7 +10,7 @@ from typing import Any
 
 from hotloop.model import HotloopError, Recording, from_plain, to_plain
 from hotloop.record import record
-from hotloop.rules import Rule, select
+from hotloop.rules import Rule, find_rule, select
 from hotloop.rules.specimens import program, specimen, write
 
 KEPT = (
@@ -28,7 +28,7 @@ KEPT = (
 
 def main(names: list[str]) -> int:
     try:
-        rules = select(names)
+        rules = [find_rule(name) for name in select(names)]
         for rule in rules:
             for name in ("slow", "fast"):
                 print(f"{rule.name}: {name}", flush=True)

@@ -20,7 +20,7 @@ from hotloop.source.files import shards, shown
 from hotloop.source.module import collection_off
 from hotloop.source.notebooks import in_cell, relocated
 
-SHARD = 8_000_000  # bytes of source that are held at a time, with what they lead to: some 300 MB
+SHARD = 5_000_000  # bytes of source that a process holds at a time, with what they lead to: some 200 MB
 
 Progress = Callable[[int, int], None]
 
@@ -107,7 +107,8 @@ def _each(work: _Work, parts: Sequence[Sequence[Path]], progress: Progress | Non
         results: Iterator[_Result] = map(work, parts)
         if processes > 1 and "fork" in multiprocessing.get_all_start_methods():
             work.files.prepare()
-            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(processes, _inherit, (work,)))
+            # One process a shard: trees refer to themselves, and a process that ends frees them faster than any search.
+            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(processes, _inherit, (work,), 1))
             results = pool.imap(_in_process, parts)
         for part, result in zip(parts, results, strict=True):
             done += len(part)
@@ -120,14 +121,13 @@ _inherited: list[_Work] = []
 
 
 def _inherit(work: _Work) -> None:
+    gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes: one answers
     _inherited.append(work)
 
 
 def _in_process(shard: Sequence[Path]) -> _Result:
-    result = _inherited[0](shard)
-    gc.collect()  # trees refer to themselves; without it, each shard would come on top of those before
-    return result
+    return _inherited[0](shard)
 
 
 def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[Problem]]:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 from hotloop import words
 from hotloop.check import check, suppressed
+from hotloop.discover import SKIPPED
 from hotloop.model import Finding, Fix, HotloopError, Refusal, Report, Trial
 from hotloop.rules import MakeFix, Rule, all_rules
-from hotloop.source import SKIPPED, Project, project_of
+from hotloop.source import Project, project_of
 from hotloop.source.rewrite import apply_edits
 
 Contents = dict[str, bytes]

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from hotloop import baseline, words
 from hotloop.cache import remembered
-from hotloop.check import check_files
+from hotloop.discover import discover
+from hotloop.ignore import names, parse
 from hotloop.model import Finding, HotloopError, Place, Report
 from hotloop.report.excerpt import Sources
-from hotloop.rules import Rule, find_rule, select
+from hotloop.rules import find_rule, known, select
 from hotloop.settings import Settings, load_settings
-from hotloop.source import discover
-from hotloop.source.ignore import names, parse
 
 STDIN = "-"
 Progress = Callable[[int, int], None] | None
@@ -83,11 +82,11 @@ def _there(request: Request) -> tuple[list[Path], list[str]]:
     return [path for path in paths if path not in missing], [f"there is no file or folder {path}." for path in missing]
 
 
-def _rules(request: Request, settings: Settings) -> tuple[Rule, ...]:
+def _rules(request: Request, settings: Settings) -> tuple[str, ...]:
     """The command line's selection goes before the settings'; what either ignores is ignored."""
     asked, ignored = list(_words(request.select)), list(_words(request.ignore))
     for name in (*asked, *ignored):
-        find_rule(name)
+        known(name)
     try:
         for rules in settings.per_file_ignores.values():
             select(rules)
@@ -114,17 +113,30 @@ def _baseline(request: Request, settings: Settings) -> Path | None:
 
 
 def _checked(
-    request: Request, paths: Sequence[Path], settings: Settings, rules: Sequence[Rule], progress: Progress
+    request: Request, paths: Sequence[Path], settings: Settings, rules: Sequence[str], progress: Progress
 ) -> Report:
     if request.stdin is not None:
         return _check_text(request.stdin, _stdin_path(request), rules, request.low)
     files = discover(paths, settings.exclude, settings.folder)
     named = _named(request)
-    question = [str(Path.cwd()), str(request.low), *[rule.name for rule in rules], *sorted(map(str, named))]
-    report = remembered(question, files, lambda: check_files(Path.cwd(), files, rules, request.low, progress, named))
+    question = [str(Path.cwd()), str(request.low), *rules, *sorted(map(str, named))]
+    report = remembered(question, files, lambda: _ask(Path.cwd(), files, rules, request.low, progress, named))
     if files or not paths:
         return report
     return replace(report, notes=(f"there is no Python file or notebook in {', '.join(map(str, paths))}.",))
+
+
+def _ask(
+    root: Path,
+    files: Sequence[Path],
+    rules: Sequence[str],
+    low: bool,
+    progress: Progress = None,
+    named: Collection[Path] = (),
+) -> Report:
+    from hotloop.check import check_files  # with all rules: an answer that is remembered needs none of them
+
+    return check_files(root, files, [find_rule(name) for name in rules], low, progress, named)
 
 
 # -- standard input ----------------------------------------------------------------------------------------------------
@@ -139,7 +151,7 @@ def _stdin_path(request: Request) -> str:
         return given.absolute().as_posix()
 
 
-def _check_text(data: bytes, path: str, rules: Sequence[Rule], low: bool) -> Report:
+def _check_text(data: bytes, path: str, rules: Sequence[str], low: bool) -> Report:
     """The text as a file of that name would be checked, alone."""
     below = PurePosixPath(path)
     below = below.relative_to(below.anchor) if below.anchor else below
@@ -147,7 +159,7 @@ def _check_text(data: bytes, path: str, rules: Sequence[Rule], low: bool) -> Rep
         file = Path(folder, below)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(data)
-        report = check_files(Path(folder), [file], rules, low, named=[file.resolve()])
+        report = _ask(Path(folder), [file], rules, low, named=[file.resolve()])
     said = str(below)
     findings = tuple(_renamed(finding, said, path) for finding in report.findings)
     unparsed = {p.replace(said, path, 1): note.replace(said, path, 1) for p, note in report.meta["unparsed"].items()}

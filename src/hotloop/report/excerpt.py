@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hotloop.model import Edit, Place, Report
-from hotloop.source.notebooks import SUFFIX, cell_lines
 
+NOTEBOOK = ".ipynb"
 AROUND = 2
 LONGEST = 5
 LARGEST = 2_000_000  # bytes: what is larger was not written by hand
@@ -86,7 +86,7 @@ class Sources:
 
 def _read(path: Path) -> bytes:
     try:
-        largest = LARGEST_NOTEBOOK if path.suffix == SUFFIX else LARGEST
+        largest = LARGEST_NOTEBOOK if path.suffix == NOTEBOOK else LARGEST
         return path.read_bytes() if path.is_file() and path.stat().st_size <= largest else b""
     except (OSError, ValueError):
         return b""
@@ -94,7 +94,9 @@ def _read(path: Path) -> bytes:
 
 def _split(data: bytes, path: str) -> dict[int | None, list[str]]:
     try:
-        if path.endswith(SUFFIX):
+        if path.endswith(NOTEBOOK):
+            from hotloop.source.notebooks import cell_lines
+
             return dict(cell_lines(data).items())
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         return {None: io.TextIOWrapper(io.BytesIO(data), encoding).read().split("\n")}

@@ -107,28 +107,33 @@ def _answer(make: MakeFix, finding: Finding, project: Project) -> Fix | Refusal:
 
 
 @functools.cache
+def rule_names() -> tuple[str, ...]:
+    """What the rules are called: their folders, none of which is imported for it."""
+    return tuple(sorted(info.name.replace("_", "-") for info in pkgutil.iter_modules(__path__) if info.ispkg))
+
+
+@functools.cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule folder, by name. A broken folder is our mistake and fails loudly."""
-    found = []
-    for info in pkgutil.iter_modules(__path__):
-        if info.ispkg:
-            module = importlib.import_module(f"{__name__}.{info.name}")
-            rule = getattr(module, "RULE", None)
-            if not isinstance(rule, Rule) or rule.module_name != module.__name__:
-                raise TypeError(f"{module.__name__} must define RULE = Rule(__name__)")
-            found.append(rule)
-    return tuple(sorted(found, key=lambda rule: rule.name))
+    return tuple(find_rule(name) for name in rule_names())
 
 
 def find_rule(name: str) -> Rule:
-    for rule in all_rules():
-        if rule.name == name:
-            return rule
-    known = ", ".join(rule.name for rule in all_rules())
-    raise HotloopError(f"there is no rule `{name}`. The rules are: {known}.")
+    """A broken folder is our mistake and fails loudly."""
+    module = importlib.import_module(f"{__name__}.{known(name).replace('-', '_')}")
+    rule = getattr(module, "RULE", None)
+    if not isinstance(rule, Rule) or rule.module_name != module.__name__:
+        raise TypeError(f"{module.__name__} must define RULE = Rule(__name__)")
+    return rule
 
 
-def select(names: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[Rule, ...]:
-    """The rules a user asked for; an unknown name is an error, not silence."""
-    chosen, dropped = {find_rule(n).name for n in names}, {find_rule(n).name for n in ignore}
-    return tuple(r for r in all_rules() if (not chosen or r.name in chosen) and r.name not in dropped)
+def known(name: str) -> str:
+    """The name, if a rule is called so."""
+    if name not in rule_names():
+        raise HotloopError(f"there is no rule `{name}`. The rules are: {', '.join(rule_names())}.")
+    return name
+
+
+def select(chosen: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[str, ...]:
+    """The names of the rules that a user asked for; an unknown name is an error, not silence."""
+    asked, dropped = {known(name) for name in chosen}, {known(name) for name in ignore}
+    return tuple(name for name in rule_names() if (not asked or name in asked) and name not in dropped)

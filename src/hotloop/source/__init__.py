@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from hotloop.source.discover import SKIPPED, discover
 from hotloop.source.files import Files, Unread, read
 from hotloop.source.module import Module
 from hotloop.source.project import Project
 
-__all__ = ["SKIPPED", "Files", "Module", "Project", "Unread", "discover", "load_project", "project_of", "read"]
+__all__ = ["Files", "Module", "Project", "Unread", "load_project", "project_of", "read"]
 
 
 def load_project(files: Sequence[Path], root: Path) -> tuple[Project, Unread]:

@@ -42,8 +42,10 @@ COLD_WORDS = re.compile(
 
 def trips(loop: Loop, project: Project) -> float | None:
     """How many steps source says the loop makes; None when it does not say."""
+    if isinstance(loop.node, ast.For | ast.AsyncFor | ast.While) and _ends_at_once(loop.node.body, _flag(loop.node)):
+        return 1
     if isinstance(loop.node, ast.While):
-        return 1 if _ends_at_once(loop.node.body) else None
+        return None
     iterable = loop.iterable
     return _length(iterable, loop.where.scope, project) if iterable is not None else None
 
@@ -142,13 +144,21 @@ def number(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> fl
     return None
 
 
-def _ends_at_once(body: list[ast.stmt]) -> bool:
-    """`while True: try: ...; break`: a retry, not a loop."""
+def _flag(node: ast.AST) -> str:
+    """The name that a `while` asks: `running` of `while running:`."""
+    return node.test.id if isinstance(node, ast.While) and isinstance(node.test, ast.Name) else ""
+
+
+def _ends_at_once(body: list[ast.stmt], flag: str) -> bool:
+    """`while True: try: ...; break`, or `while trying: try: ...; trying = False`: a retry, not a loop."""
     last = body[-1]
     if isinstance(last, ast.Break | ast.Return):
         return True
     if isinstance(last, ast.Try) and last.handlers:
-        return _ends_at_once(last.orelse or last.body)
+        return _ends_at_once(last.orelse or last.body, flag)
+    match last:
+        case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=False)):
+            return name == flag
     return False
 
 

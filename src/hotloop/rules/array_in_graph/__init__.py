@@ -47,9 +47,9 @@ BAKERS = {
     "tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.data.Dataset.from_tensor_slices",
     "tf.data.Dataset.from_tensors", "tf.train.slice_input_producer",
 }  # fmt: skip
-GRAPH_MODE = re.compile(rb"disable_eager_execution|disable_v2_behavior|\bplaceholder\(|tf\.estimator|v1\.estimator")
+GRAPH_MODE = (b"disable_eager_execution", b"disable_v2_behavior", b"placeholder(", b"tf.estimator", b"v1.estimator")
 SESSION = re.compile(rb"(?<!requests\.)(?<!Inference)\bSession\(")  # alone, it may only set an option of the device
-EAGER_MODE = re.compile(rb"enable_eager_execution|enable_v2_behavior|GradientTape")
+EAGER_MODE = (b"enable_eager_execution", b"enable_v2_behavior", b"GradientTape")
 # Uses that leave the array outside: `len(x)`, `np.mean(x)`.
 PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|max|sum|zip|enumerate|np\..*)$")
 
@@ -66,10 +66,11 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _is_graph_code(module: Module) -> bool:
-    if EAGER_MODE.search(module.data):
+    if any(word in module.data for word in EAGER_MODE):
         return False
-    runs = SESSION.search(module.data) is not None and re.search(rb"sess\w*\.run\(", module.data) is not None
-    return runs or GRAPH_MODE.search(module.data) is not None
+    if "run" in module.called and SESSION.search(module.data) and re.search(rb"sess\w*\.run\(", module.data):
+        return True
+    return any(word in module.data for word in GRAPH_MODE)
 
 
 def _may_be_arrays(module: Module, project: Project) -> set[str]:

@@ -65,9 +65,9 @@ MEANT = re.compile(
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        aside = SHARED.search(module.data) or REPEATABLE.search(module.data)
         settings: list[tuple[ast.stmt | ast.expr, Context]] = [*_calls(module, project), *_assignments(module, project)]
         for node, where in settings:
+            aside = SHARED.search(module.data) or REPEATABLE.search(module.data)
             excused = aside or is_chosen(where) or said_nearby(module, node, MEANT)
             confidence: Confidence = "low" if excused else "medium"
             message = MESSAGE.format(what=f"`{_short(node)}`")

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from hotloop.ignore import Ignore, ignored, parse, read
 from hotloop.model import HotloopError
-from hotloop.source.ignore import Ignore, ignored, parse, read
 
 SUFFIXES = (".py", ".ipynb")
 SKIPPED = {"__pycache__", "__pypackages__", "node_modules", "site-packages", "dist-packages", "venv", "build", "dist"}
