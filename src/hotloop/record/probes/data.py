@@ -15,6 +15,7 @@ from hotloop.record.probes.watch import FAILED, part, watch
 LOOK_EVERY = 0.25  # seconds between two looks into pipelines
 LOOK_SHARE = 200  # a look is followed by a pause of 200 times what it cost
 MOST_STAGES = 12
+SAME = 32  # elements after which it is asked again which line takes them
 
 
 class _Reader:
@@ -26,6 +27,7 @@ class _Reader:
         self.pipeline = pipeline
         self.stages = stages
         self.elements = 0
+        self.taken: Tally | None = None  # where its elements are waited for
         self.has_ended = False
         self.seen: dict[str, float] = {}
 
@@ -44,7 +46,7 @@ class _Reader:
 class Pipelines:
     def __init__(self) -> None:
         self._lines: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # where a data set was made
-        self._readers: weakref.WeakKeyDictionary[Any, _Reader] = weakref.WeakKeyDictionary()
+        self._readers: dict[int, _Reader] = {}  # by id of a living iterator
         self._latest: Callable[[], Any] = lambda: None
         self._due = 0.0
         self._model: Callable[[Any], Any] | None = None
@@ -78,9 +80,9 @@ class Pipelines:
             tally.add(seconds)
             where = f"{stack[0][0]}:{stack[0][1]}" if stack else ""
             reader = _Reader(where, tally, log.tally("pipeline", by, stack), self._stages(dataset))
-            self._readers[state] = reader
+            self._readers[id(state)] = reader
             self._latest = weakref.ref(state)
-            weakref.finalize(state, reader.ends, "dropped").atexit = False
+            weakref.finalize(state, self._drops, id(state), reader).atexit = False
 
         watch(log, iterator, "__init__", lambda args, kwargs: args[0], made)
 
@@ -88,26 +90,31 @@ class Pipelines:
             return args[0] if eagerly() else None
 
         def ends(state: Any, seconds: float, result: Any) -> None:
-            reader = self._readers.get(state)
-            if result is not FAILED:
-                log.emit("input", reader.where if reader else "", seconds)
+            reader = self._readers.get(id(state))
             if reader is None:
                 return
             if result is FAILED:
                 self._look(state, reader, last=True)
                 reader.ends("ended")
-                del self._readers[state]
                 return
+            if reader.taken is None or reader.elements % SAME == 0:
+                reader.taken = log.tally("input", reader.where, log.frames.here())
+            reader.taken.add(seconds)
             reader.elements += 1
             if perf_counter() >= self._due:
                 self._look(state, reader)
 
         watch(log, iterator, "__next__", begins, ends)
 
+    def _drops(self, key: int, reader: _Reader) -> None:
+        reader.ends("dropped")
+        if self._readers.get(key) is reader:
+            del self._readers[key]
+
     def look_if_due(self) -> None:
         """Into the pipeline of the latest iterator: for loops that take elements inside a compiled function."""
         if perf_counter() >= self._due and (iterator := self._latest()) is not None:
-            reader = self._readers.get(iterator)
+            reader = self._readers.get(id(iterator))
             if reader is not None:
                 self._look(iterator, reader)
 
