@@ -235,3 +235,18 @@ def test_a_large_project_is_checked_in_parts_and_says_the_same(tmp_path: Path, m
     assert in_parts.findings == whole.findings
     assert heard[-1] == (8, 8)
     assert len(heard) == 4
+
+
+def test_what_was_too_far_away_for_one_question_is_near_enough_for_the_next() -> None:
+    """An answer that was cut short is none: who asks from nearer gets the whole one."""
+    chain = "".join(f"x{i + 1} = x{i}\n" for i in range(30))
+    project = project_of({"p.py": f"import tensorflow as tf\nx0 = tf.Variable\n{chain}".encode()})
+    scope = project.modules["p.py"].scope
+
+    def name_of(number: int) -> str:
+        value = scope.bindings[f"x{number}"][0].value
+        assert value is not None
+        return project.name_of(value, scope)
+
+    assert name_of(30) == ""
+    assert name_of(5) == "tf.Variable"

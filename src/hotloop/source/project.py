@@ -73,6 +73,8 @@ class Project:
         self._traces: dict[Scope, bool] = {}
         self._memo: dict[ast.expr, Value | None] = {}
         self._open: list[ast.expr] = []
+        self._too_deep: dict[ast.expr, int] = {}  # unknown only because it was asked from so far away
+        self._cut = False
         self._handed_on = 0
         self._dotted: dict[tuple[Path, str], Value | None] = {}
         self._starred: dict[tuple[Path, str], Value | None] = {}
@@ -90,13 +92,19 @@ class Project:
         return value.name if value else ""
 
     def resolve(self, expr: ast.expr, scope: Scope, depth: int = 0) -> Value | None:
-        if expr in self._memo:
+        if expr in self._memo and depth >= self._too_deep.get(expr, 0):
             return self._memo[expr]
         if depth > DEPTH:
+            self._cut = True
             return None
         self._memo[expr] = None  # a cycle resolves to nothing
+        self._too_deep.pop(expr, None)
+        before, self._cut = self._cut, False
         value = self._resolve(expr, scope, depth + 1)
         self._memo[expr] = value
+        if value is None and self._cut:
+            self._too_deep[expr] = depth
+        self._cut = before or (self._cut and value is None)
         if value is None and self._links.linking:
             self._open.append(expr)
         return value
