@@ -288,7 +288,8 @@ NOT_HOT = {
     "else": f"for path in paths:\n    print(path)\nelse:\n    {WORK}",
     "a retry": f"while True:\n    try:\n        {WORK}\n        break\n    except ValueError:\n        pass",
     "a retry by a flag": (
-        f"trying = True\nwhile trying:\n    try:\n        {WORK}\n        trying = False\n    except ValueError:\n        pass"
+        f"trying = True\nwhile trying:\n    try:\n        {WORK}\n        trying = False\n"
+        "    except ValueError:\n        pass"
     ),
     "the first of many": f"for image in images:\n    {WORK}\n    break",
     "once": f"session = None\nfor path in paths:\n    if session is None:\n        session = {WORK}",

@@ -20,7 +20,8 @@ from hotloop.source.files import shards, shown
 from hotloop.source.module import collection_off
 from hotloop.source.notebooks import in_cell, relocated
 
-SHARD = 5_000_000  # bytes of source that a process holds at a time, with what they lead to: some 200 MB
+HELD = 10_000_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
+PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
 
 Progress = Callable[[int, int], None]
 
@@ -44,7 +45,8 @@ def check_files(
     found = read(files, root)
     chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
-    results = list(_each(work, shards(found, chosen, SHARD, os.cpu_count() or 1), progress))
+    processes = min(os.cpu_count() or 1, PROCESSES)
+    results = list(_each(work, shards(found, chosen, HELD // processes, processes), processes, progress))
     unparsed = dict(found.unread.unparsed)
     for result in results:
         unparsed |= result.unparsed
@@ -98,17 +100,18 @@ class _Work:
         return {self.files.path(file) for file in shard}
 
 
-def _each(work: _Work, parts: Sequence[Sequence[Path]], progress: Progress | None) -> Iterator[_Result]:
-    """The results of all parts in their order, from as many processes as pay."""
-    processes = min(len(parts), os.cpu_count() or 1)
+def _each(
+    work: _Work, parts: Sequence[Sequence[Path]], processes: int, progress: Progress | None
+) -> Iterator[_Result]:
+    """The results of all parts in their order."""
     total = sum(len(part) for part in parts)
     done = 0
     with ExitStack() as stack:
         results: Iterator[_Result] = map(work, parts)
-        if processes > 1 and "fork" in multiprocessing.get_all_start_methods():
+        if min(processes, len(parts)) > 1 and "fork" in multiprocessing.get_all_start_methods():
             work.files.prepare()
             # One process a shard: trees refer to themselves, and a process that ends frees them faster than any search.
-            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(processes, _inherit, (work,), 1))
+            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(min(processes, len(parts)), _inherit, (work,), 1))
             results = pool.imap(_in_process, parts)
         for part, result in zip(parts, results, strict=True):
             done += len(part)
