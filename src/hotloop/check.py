@@ -100,18 +100,17 @@ class _Work:
         return {self.files.path(file) for file in shard}
 
 
-def _each(
-    work: _Work, parts: Sequence[Sequence[Path]], processes: int, progress: Progress | None
-) -> Iterator[_Result]:
+def _each(work: _Work, parts: Sequence[Sequence[Path]], processes: int, progress: Progress | None) -> Iterator[_Result]:
     """The results of all parts in their order."""
+    processes = min(processes, len(parts))
     total = sum(len(part) for part in parts)
     done = 0
     with ExitStack() as stack:
         results: Iterator[_Result] = map(work, parts)
-        if min(processes, len(parts)) > 1 and "fork" in multiprocessing.get_all_start_methods():
+        if processes > 1 and "fork" in multiprocessing.get_all_start_methods():
             work.files.prepare()
             # One process a shard: trees refer to themselves, and a process that ends frees them faster than any search.
-            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(min(processes, len(parts)), _inherit, (work,), 1))
+            pool = stack.enter_context(multiprocessing.get_context("fork").Pool(processes, _inherit, (work,), 1))
             results = pool.imap(_in_process, parts)
         for part, result in zip(parts, results, strict=True):
             done += len(part)
