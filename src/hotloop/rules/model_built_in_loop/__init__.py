@@ -125,7 +125,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             continue
         tracing = measured.keras_traces(recording, loop)
         building = measured.through(measured.within(recording, loop), [at.place for at in sites])
-        what = "model" if whole.total("models") else "layer, optimizer or metric"
+        models = [event for event in whole.events if event.totals.get("models")]
+        if models:  # its layers are made on the same line
+            whole = measured.Recurring(loop, tuple(models))
+        what = "model" if models else "layer, optimizer or metric"
         yield measured.finding(
             RULE, recording, whole, building * (whole.count - 1) / whole.count + tracing,
             f"A new {what} (`{whole.events[0].subject}`) was built {whole.often} {{cost}}. {CURES['model']}",
