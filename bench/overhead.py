@@ -1,12 +1,15 @@
-"""What recording costs: the same loop in one process, in parts by turns with the recorder on and off.
+"""What recording costs: the same loop in one process, in parts by turns plain, recorded, and under each of the peers.
 
 Two processes on a shared machine differ by more than what is measured here; neighbouring parts of one process do not.
-Off means: no ticks (the code as it is written), the recorder's thread ended, operations uncounted, probes deaf.
+Plain means: no ticks (the code as it is written), the recorder's thread ended, operations uncounted, probes deaf.
+The peers are measured while they watch: what they need to start, to stop and to write is left out, as is ours.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
+import importlib
 import json
 import runpy
 import subprocess
@@ -21,16 +24,25 @@ from surroundings import HERE, surroundings
 from hotloop.record.stage import Stage, prepare
 from hotloop.series import bootstrap_ratio
 
-PROGRAMS = {"eager_ops": 1.10, "keras_fit": 1.03}  # the most that recording may cost
-WARM = 12  # parts before the first that counts: traces, caches, the recorder's first and densest second
+# The most that recording may cost.
+PROGRAMS = {
+    "keras_fit": 1.03,
+    "compiled_loop": 1.03,
+    "data_fit": 1.03,
+    "session_loop": 1.03,
+    "eager_ops": 1.10,
+    "python_loop": 1.10,
+}
+PEERS = ("cProfile", "pyinstrument", "tf.profiler")
+WARM = 12  # rounds before the first that counts: traces, caches, the recorder's first and densest second
 
-PACKAGES = ("hotloop", "tensorflow-cpu", "keras", "numpy")
+PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "keras", "numpy", "pyinstrument")
 
 Part = Callable[[], float]
 
 
-def measure(name: str, pairs: int) -> list[tuple[float, float]]:
-    """Seconds of neighbouring parts, off and on."""
+def measure(name: str, rounds: int, peers: bool) -> dict[str, list[float]]:
+    """Seconds of neighbouring parts, by who watches."""
     program = HERE / "programs" / f"{name}.py"
     with tempfile.TemporaryDirectory() as scratch:
         options = {"recording": f"{scratch}/recording.json", "sample": True, "observe": False, "seed": None}
@@ -38,19 +50,21 @@ def measure(name: str, pairs: int) -> list[tuple[float, float]]:
         assert stage.code is not None
         ticked: dict[str, Any] = {"__name__": "__main__", "__file__": str(program)}
         exec(stage.code, ticked)
-        without: Part = runpy.run_path(str(program))["part"]
-        with_it: Part = ticked["part"]
+        plain: Part = runpy.run_path(str(program))["part"]
         stage.recorder.start()
-        for _ in range(WARM):
-            _on(stage, with_it)
-            _off(stage, without)
-        found = []
-        for number in range(pairs):
-            if number % 2:
-                on, off = _on(stage, with_it), _off(stage, without)
-            else:
-                off, on = _off(stage, without), _on(stage, with_it)
-            found.append((off, on))
+        ways: dict[str, Callable[[], float]] = {
+            "plain": lambda: _off(stage, plain),
+            "hotloop": lambda: _on(stage, ticked["part"]),
+        }
+        if peers:
+            for peer, watch in zip(PEERS, (_c_profile, _pyinstrument, _tf_profiler), strict=True):
+                ways[peer] = lambda watch=watch: _off(stage, lambda: watch(plain, scratch))  # type: ignore[misc]
+        found: dict[str, list[float]] = {way: [] for way in ways}
+        for number in range(WARM + rounds):
+            for way in list(ways)[:: -1 if number % 2 else 1]:
+                seconds = ways[way]()
+                if number >= WARM:
+                    found[way].append(seconds)
         return found
 
 
@@ -68,37 +82,55 @@ def _off(stage: Stage, part: Part) -> float:
     return part()
 
 
-def compared(found: list[tuple[float, float]], limit: float) -> dict[str, Any]:
-    off, on = zip(*found, strict=True)
-    ratio, low, high = bootstrap_ratio(on, off)
-    return {
-        "ratio": round(ratio, 4),
-        "interval": [round(low, 4), round(high, 4)],
-        "off": [round(seconds, 5) for seconds in off],
-        "on": [round(seconds, 5) for seconds in on],
-        "limit": limit,
-    }
+def _c_profile(part: Part, _: str) -> float:
+    with cProfile.Profile():
+        return part()
+
+
+def _pyinstrument(part: Part, _: str) -> float:
+    with importlib.import_module("pyinstrument").Profiler():
+        return part()
+
+
+def _tf_profiler(part: Part, scratch: str) -> float:
+    import tensorflow as tf
+
+    with tf.profiler.experimental.Profile(f"{scratch}/profile"):
+        return part()
+
+
+def compared(found: dict[str, list[float]], limit: float) -> dict[str, Any]:
+    ratios: dict[str, Any] = {}
+    for way, seconds in found.items():
+        if way != "plain":
+            ratio, low, high = bootstrap_ratio(seconds, found["plain"])
+            ratios[way] = {"ratio": round(ratio, 4), "interval": [round(low, 4), round(high, 4)]}
+    parts = {way: [round(one, 5) for one in seconds] for way, seconds in found.items()}
+    return {"limit": limit, "ratios": ratios, "parts": parts}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=120)
     parser.add_argument("--output", type=Path, default=HERE / "results" / "overhead.json")
-    parser.add_argument("--only", choices=PROGRAMS, help="measure one program in this process, print its pairs")
+    parser.add_argument("--alone", action="store_true", help="leave the peers out")
+    parser.add_argument("--only", choices=PROGRAMS, help="measure one program in this process, print its parts")
     arguments = parser.parse_args()
     if arguments.only:
-        print(json.dumps(measure(arguments.only, arguments.pairs)))
+        print(json.dumps(measure(arguments.only, arguments.rounds, not arguments.alone)))
         return
     results = {}
     for name, limit in PROGRAMS.items():
-        command = [sys.executable, __file__, "--only", name, "--pairs", str(arguments.pairs)]
+        command = [sys.executable, __file__, "--only", name, "--rounds", str(arguments.rounds)]
+        command += ["--alone"] if arguments.alone else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         results[name] = compared(json.loads(done.stdout.splitlines()[-1]), limit)
-        print(f"{name}: {results[name]['ratio']:.3f} {results[name]['interval']} (limit {limit})", flush=True)
+        ways = results[name]["ratios"].items()
+        said = ", ".join(f"{way} {one['ratio']:.3f} {one['interval']}" for way, one in ways)
+        print(f"{name} (limit {limit}): {said}", flush=True)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    arguments.output.write_text(
-        json.dumps({**surroundings(*PACKAGES), "pairs": arguments.pairs, "results": results}, indent=1) + "\n"
-    )
+    around = surroundings(*PACKAGES)
+    arguments.output.write_text(json.dumps({**around, "rounds": arguments.rounds, "results": results}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import os
 import platform
 import re
 import subprocess
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,15 @@ def surroundings(*packages: str) -> dict[str, Any]:
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
     return {
         "machine": {"cpu": _cpu(), "cpus": os.cpu_count(), "system": platform.system(), "gpu": None},
-        "versions": {"python": platform.python_version()} | {name: metadata.version(name) for name in packages},
+        "versions": {"python": platform.python_version()} | _versions(packages),
         "commit": commit.stdout.strip(),
     }
+
+
+def _versions(packages: Iterable[str]) -> dict[str, str]:
+    """Of those that are installed."""
+    found = {distribution.name: distribution.version for distribution in metadata.distributions()}
+    return {name: found[name] for name in packages if name in found}
 
 
 def _cpu() -> str:

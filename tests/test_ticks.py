@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.model import HotloopError, LoopRun, Recording
+from hotloop.model import HotloopError, LoopRun, Place, Recording
 from hotloop.record import Completed, record
+from hotloop.record.track import Track
 
 
 def write(folder: Path, text: str, name: str = "program.py") -> Path:
@@ -97,10 +98,10 @@ def test_the_times_of_the_steps_add_up_to_the_loop(tmp_path: Path) -> None:
     assert run.step_seconds.at == tuple(float(step) for step in range(300))
 
 
-def test_a_loop_of_a_million_steps_is_counted_to_the_last_and_kept_small(tmp_path: Path) -> None:
+def test_a_loop_of_a_million_steps_is_kept_small(tmp_path: Path) -> None:
     recording, _ = recorded(tmp_path, "for step in range(1_000_000):\n    pass\n")
     run = loop_at(recording, 1)
-    assert run.steps == 1_000_000
+    assert run.steps == 1_000_000 if run.counted else 5_000 <= run.steps < 1_000_000
     assert len(run.step_seconds.values) <= 1024
     assert run.step_seconds.at[-1] < 1_000_000
     assert float(recording.meta["peak_rss"]) < 400e6
@@ -373,3 +374,43 @@ def test_symbols_that_moved_cost_a_sentence_each_and_nothing_else(tmp_path: Path
     assert any("traces" in sentence for sentence in unseen)
     assert any("sessions" in sentence for sentence in unseen)
     assert len(unseen) == len(set(unseen)) < 20
+
+
+def tight_track(pace: int = 100) -> tuple[Track, int]:
+    """A loop that was entered at 1,000, with as many ticks as show its pace; and its last tick."""
+    track = Track(Place("p.py", 3, 0, 5, 0), "for", "")
+    track.marks.append(1_000)
+    track.ticks.extend(range(2_000, 2_000 + pace * 10_000, pace))
+    last = track.ticks[-1]
+    track.drain(last)
+    return track, last
+
+
+def test_a_tight_loop_is_not_counted_to_the_end_and_says_so() -> None:
+    track, last = tight_track()
+    assert track.resting
+    track.marks.append(-(last + 100_000_000))
+    track.drain(last + 200_000_000)
+    run = track.loop_run(0, last)
+    assert (run.steps, run.counted) == (10_000, False)
+    assert run.seconds == pytest.approx((last + 100_000_000 - 1_000) / 1e9)
+    assert max(run.step_seconds.values) == pytest.approx(100e-9)
+
+
+def test_a_loop_that_does_something_is_counted_step_by_step() -> None:
+    track, last = tight_track(pace=5_000)
+    assert not track.resting
+    assert track.loop_run(0, last).counted
+
+
+def test_a_tight_loop_is_counted_again_after_a_while_and_as_soon_as_tensorflow_works_inside_it() -> None:
+    track, last = tight_track()
+    assert not track.wake(last + 1)
+    assert not track.wake(last + 1, [("p.py", 9), ("other.py", 4)])
+    assert track.wake(last + 1, [("p.py", 4)])
+    track, last = tight_track()
+    assert track.wake(last + 3_000_000_000)
+    track.ticks.extend(range(last + 3_000_000_000, last + 3_010_000_000, 1_000_000))
+    track.drain(last + 3_100_000_000)
+    assert track.steps == 10_010
+    assert max(track.loop_run(0, last).step_seconds.values) == pytest.approx(1e-3)

@@ -130,6 +130,8 @@ def _symptoms(nest: Nest, loops: Sequence[int]) -> Iterable[Symptom]:
 
 
 def _degrading(run: LoopRun) -> Symptom | None:
+    if not run.counted:
+        return None  # it went uncounted because nothing happens in it
     line = series.trend(run.step_seconds.at, run.step_seconds.values)
     if not line.significant or run.seconds < NOTICEABLE:
         return None
@@ -148,6 +150,8 @@ def _leaking(run: LoopRun, recording: Recording) -> Symptom | None:
     within = [i for i, t in enumerate(memory.at) if clock.values[0] <= t <= clock.values[-1]]
     levels = [memory.values[i] for i in within]
     steps = [float(s) for s in np.interp([memory.at[i] for i in within], clock.values, clock.at)]
+    if len({int(step) for step in steps[len(steps) // 5 :]}) < series.FEWEST:
+        return None  # it rose within a few long steps, which says nothing about the next ones
     line = series.growth(steps, levels)
     rise = line.slope * run.steps
     if not line.significant or line.low < LEAK_PER_STEP:

@@ -187,6 +187,7 @@ class LoopRun:
     clock: Series  # at: index of the step; seconds since the recording began
     yields: bool = False  # a generator's loop: its steps contain its consumer's time
     stack: tuple[Place, ...] = ()  # Keras loops: the user's frames around the call
+    counted: bool = True  # to the last step; a loop of pure Python may be too tight for that
 
 
 @dataclass(frozen=True)

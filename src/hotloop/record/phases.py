@@ -57,6 +57,7 @@ MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
         ("tensorflow/core.py", frozenset({"convert_to_numpy"})),
     ),
 }
+IDLE = frozenset({"python", "library"})  # in which TensorFlow does nothing
 ORDER = ("trace", "setup", "input", "fetch")
 
 # Here the stack ends when C++ is at work.

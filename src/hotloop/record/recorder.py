@@ -13,13 +13,13 @@ from typing import Any
 
 from hotloop import __version__
 from hotloop.model import Exit, Place, Recording, Sample, Series
-from hotloop.record.frames import Frames
+from hotloop.record.frames import Frames, Stack
 from hotloop.record.log import Log
+from hotloop.record.phases import IDLE
 from hotloop.record.track import CEILING, Track, ceiling_for
 
 DRAIN_EVERY = 0.1
 RUSH = 50_000  # ticks at once: a tight loop would fill its queue before the next time
-IDLE = frozenset({"python", "library"})  # phases in which TensorFlow does nothing
 
 
 class Recorder:
@@ -64,6 +64,12 @@ class Recorder:
         yield from (frame for event in self.log.events() for frame in event.stack)
         yield from (frame for sample in self.samples() if sample.phase not in IDLE for frame in sample.stack)
 
+    def wake(self, stack: Stack) -> None:
+        """TensorFlow works under these lines: a loop around them counts, however tight it was."""
+        for track in list(self.tracks):
+            if track.resting:
+                track.wake(0, stack)
+
     def drain(self) -> None:
         with self._lock:
             self._drain()
@@ -72,6 +78,8 @@ class Recorder:
         now = perf_counter_ns()
         taken = 0
         for track in list(self.tracks):
+            if track.resting and track.wake(now):
+                taken = RUSH  # look again soon: it may rest on
             if track.ticks or track.marks:
                 self._running += not track.runs
                 taken += track.drain(now)

@@ -12,7 +12,7 @@ from time import perf_counter
 from hotloop.model import Place, Sample
 from hotloop.record.frames import Stack, frame_reader
 from hotloop.record.log import Log, places
-from hotloop.record.phases import Phases
+from hotloop.record.phases import IDLE, Phases
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.timeline import Timeline
 
@@ -53,8 +53,12 @@ class _Spent:
 class Sampler:
     """Seconds by phase and stack, of the thread that makes it. A sample weighs the time since the one before."""
 
-    def __init__(self, log: Log, ops: OpCounter, importing: Callable[[], bool]) -> None:
+    def __init__(
+        self, log: Log, ops: OpCounter, importing: Callable[[], bool], at_work: Callable[[Stack], None]
+    ) -> None:
+        """`at_work` hears of each stack under which TensorFlow does something."""
         self._log = log
+        self._at_work = at_work
         self._importing = importing
         self._phases = Phases(log.frames)
         self._ops = ops
@@ -75,6 +79,8 @@ class Sampler:
         finally:
             if collects:
                 gc.enable()
+        if phase not in IDLE:
+            self._at_work(stack)
         self._entry(phase, stack).add(elapsed, self._ops.look())
         self.timeline.add(self._log.now(), phase, elapsed)
 

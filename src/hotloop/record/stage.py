@@ -96,7 +96,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
         clockwork.every(DRAIN_EVERY, limits.look)
     _watch_memory(recorder, clockwork, often=options["sample"])
     if options["sample"]:
-        sampler = Sampler(log, ops, lambda: finder.importing)
+        sampler = Sampler(log, ops, lambda: finder.importing, recorder.wake)
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
         clockwork.every(HELD_EVERY, Holders(log).look, most=HELD_MOST)
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series

@@ -24,6 +24,7 @@ _CLOCK = "\0hotloop clock"
 _TICK = "\0hotloop tick "
 _MARK = "\0hotloop mark "
 _CALL = "\0hotloop call"
+_SWITCH = "\0hotloop switch "
 
 Loop = ast.For | ast.AsyncFor | ast.While
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -34,11 +35,12 @@ def instrument(source: bytes, filename: str, shown: str) -> tuple[types.CodeType
     tree = ast.parse(source, filename)
     rewriter = _Rewriter(shown)
     tree = rewriter.visit(tree)
-    callables: dict[str, Callable[..., Any]] = {_CLOCK: perf_counter_ns}
+    constants: dict[str, Any] = {_CLOCK: perf_counter_ns}
     for number, track in enumerate(rewriter.tracks):
-        callables[f"{_TICK}{number}"] = track.ticks.append
-        callables[f"{_MARK}{number}"] = track.marks.append
-    return _put_in(_compile(tree, filename), callables), rewriter.tracks
+        constants[f"{_TICK}{number}"] = track.ticks.append
+        constants[f"{_MARK}{number}"] = track.marks.append
+        constants[f"{_SWITCH}{number}"] = track.switch
+    return _put_in(_compile(tree, filename), constants), rewriter.tracks
 
 
 def with_last_call(source: bytes, filename: str, callback: Callable[[], None]) -> types.CodeType:
@@ -55,11 +57,11 @@ def _compile(tree: ast.Module, filename: str) -> types.CodeType:
         return compile(tree, filename, "exec", dont_inherit=True)
 
 
-def _put_in(code: types.CodeType, callables: dict[str, Callable[..., Any]]) -> types.CodeType:
+def _put_in(code: types.CodeType, constants: dict[str, Any]) -> types.CodeType:
     def replaced(constant: Any) -> Any:
         if isinstance(constant, types.CodeType):
-            return _put_in(constant, callables)
-        return callables.get(constant, constant) if isinstance(constant, str) else constant
+            return _put_in(constant, constants)
+        return constants.get(constant, constant) if isinstance(constant, str) else constant
 
     return code.replace(co_consts=tuple(replaced(constant) for constant in code.co_consts))
 
@@ -109,7 +111,7 @@ class _Rewriter(ast.NodeTransformer):
     def _loop(self, node: Loop, kind: str) -> list[ast.stmt]:
         number = self._track(node, kind, yields=any(_yields(statement) for statement in node.body))
         self.generic_visit(node)
-        node.body.insert(0, _at(ast.Expr(_tick(number)), node))
+        node.body.insert(0, _at(ast.If(_awake(number), [ast.Expr(_tick(number))], []), node))
         entered = _at(ast.Expr(_enter(number)), node)
         left = _at(ast.Expr(_leave(number)), node)
         return [entered, _at(ast.Try([node], [], [], [left]), node)]
@@ -148,7 +150,8 @@ class _Rewriter(ast.NodeTransformer):
     def _tick_elements(self, node: Comprehension, number: int) -> None:
         self.generic_visit(node)
         # `append` returns None, so that this condition always holds: a tick without a change of shape.
-        node.generators[-1].ifs.insert(0, _at(ast.UnaryOp(ast.Not(), _tick(number)), node))
+        tick = ast.BoolOp(ast.And(), [_awake(number), _tick(number)])
+        node.generators[-1].ifs.insert(0, _at(ast.UnaryOp(ast.Not(), tick), node))
 
     def _track(self, node: ast.stmt | ast.expr, kind: str, *, yields: bool = False) -> int:
         end_line, end_col = node.end_lineno or node.lineno, node.end_col_offset or 0
@@ -160,6 +163,10 @@ class _Rewriter(ast.NodeTransformer):
 
 def _tick(number: int) -> ast.expr:
     return ast.Call(ast.Constant(f"{_TICK}{number}"), [_now()], [])
+
+
+def _awake(number: int) -> ast.expr:
+    return ast.Attribute(ast.Constant(f"{_SWITCH}{number}"), "on", ast.Load())
 
 
 def _enter(number: int) -> ast.expr:

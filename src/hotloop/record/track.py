@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
+from collections.abc import Iterable
 from itertools import islice, pairwise, zip_longest
 
 from hotloop.model import LoopRun, Place, Series
@@ -14,6 +15,9 @@ MANY = 4096  # marks at once: a short loop that is entered again and again; its 
 CHUNKS = 64
 ALL_BINS = 1 << 16  # of all loops together: where there are many, each has fewer
 BACKLOG = 1 << 20  # ticks not yet drained: bounds a forked child, where nobody drains
+TIGHT = 1_000  # nanoseconds: a step as short as this does nothing with TensorFlow, and counting it costs more than it
+PLENTY = 5_000  # ticks at once that show a loop to be tight
+REST = 2_000_000_000  # nanoseconds for which it then goes uncounted
 
 
 class Bins:
@@ -111,6 +115,15 @@ class _Run:
         self.last = 0  # when the step now running began; 0 before the first
 
 
+class Switch:
+    """Whether a loop's code shall tick. A constant of that code, which must have a hash."""
+
+    __slots__ = ("on",)
+
+    def __init__(self) -> None:
+        self.on = True
+
+
 class Track:
     """A loop. Its code appends to `ticks` (a step begins) and `marks` (entered; left: negative)."""
 
@@ -123,6 +136,9 @@ class Track:
         self.bins = Bins()
         self.runs = self.steps = self.nanoseconds = 0
         self.lost = False  # more happened at once than could be held
+        self.switch = Switch()  # the loop's code asks it before each tick
+        self.counted = True  # to the last step: not once it was found to be tight
+        self._rests_until = 0
         self._open: list[_Run] = []
 
     def drain(self, now: int) -> int:
@@ -138,7 +154,28 @@ class Track:
         for mark in marks[done:]:
             at = self._take_mark(ticks, at, mark)
         self._feed(ticks[at:])
+        self._rest_if_tight(ticks, now)
         return len(ticks) + len(marks)
+
+    # -- tight loops --------------------------------------------------------------------------------
+
+    @property
+    def resting(self) -> bool:
+        return not self.switch.on
+
+    def _rest_if_tight(self, ticks: list[int], now: int) -> None:
+        if len(ticks) >= PLENTY and ticks[-1] - ticks[0] < TIGHT * len(ticks):
+            self._rests_until = now + REST
+            self.switch.on = self.counted = False
+            for run in self._open:
+                run.last = 0  # what follows is no step of known length
+
+    def wake(self, now: int, stack: Iterable[tuple[str, int]] = ()) -> bool:
+        """Count again: because it is time, or because TensorFlow works inside the loop."""
+        inside = any(self.place.covers(Place(path, line)) for path, line in stack)
+        if self.resting and (inside or now >= self._rests_until):
+            self.switch.on = True
+        return self.switch.on
 
     def _take_mark(self, ticks: list[int], at: int, mark: int) -> int:
         """And the ticks before it; returns the first one after."""
@@ -163,9 +200,10 @@ class Track:
             chunk = marks[begin : min(begin + size, whole)]
             upto = bisect_right(ticks, -chunk[-1], at)
             spent = -sum(chunk)
-            if upto > at:
-                self.bins.spread(ticks[at], upto - at, spent)
-            self.steps += upto - at
+            steps = upto - at
+            if steps:
+                self.bins.spread(chunk[0], steps, spent)
+            self.steps += steps
             self.runs += len(chunk) // 2
             self.nanoseconds += spent
             at = upto
@@ -186,7 +224,7 @@ class Track:
         run = self._open[-1]
         self.steps += len(ticks)
         self.bins.extend([run.last, *ticks] if run.last else ticks)
-        run.last = ticks[-1]
+        run.last = ticks[-1] if not self.resting else 0
 
     def _leave(self, at: int) -> None:
         if not self._open:
@@ -211,6 +249,7 @@ class Track:
             clock,
             self.yields,
             self.stack,
+            self.counted,
         )
 
 

@@ -55,11 +55,12 @@ def facts(summary: LoopSummary, report: Report) -> str:
     run, total = summary.run, float(report.meta.get("seconds") or 0.0)
     epochs = sum(event.count for event in report.events if event.kind == "epoch" and event.place == _start(run.place))
     rounds = [words.plural(number, noun) for number, noun in ((epochs, "epoch"), (run.runs, "run")) if number > 1]
-    steps = " in ".join([words.plural(run.steps, "step"), *rounds])
+    counted = words.plural(run.steps, "step") if run.counted else f"more than {words.plural(run.steps, 'step')}"
+    steps = " in ".join([counted, *rounds])
     share = f" ({words.percent(run.seconds / total)}{'' if rounds else ' of the run'})" if total else ""
     mean, median = run.seconds / max(1, run.steps), summary.step_median
     each = f"{words.duration(median)} per step"
-    if run.steps > 1 and mean > UNEVEN * median:  # then steps x median is nowhere near the whole
+    if run.counted and run.steps > 1 and mean > UNEVEN * median:  # then steps x median is nowhere near the whole
         each = f"{words.duration(mean)} per step on average, half of them within {words.duration(median)}"
     return f"{steps} · {each} · {words.duration(run.seconds)}{share}"
 
