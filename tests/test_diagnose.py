@@ -71,6 +71,11 @@ def test_memory_that_does_not_keep_growing_in_the_loop_is_no_leak(level: Any) ->
     assert diagnose(recording([MAIN], rss=memory(8, level)), []).symptoms == ()
 
 
+def test_memory_that_grows_within_one_long_step_is_no_leak() -> None:
+    waits_then_works = loop(10, 20, [0.001] * 32 + [4.0, 4.0])
+    assert diagnose(recording([waits_then_works], rss=memory(8, lambda t: 3e8 + 3e7 * t)), []).symptoms == ()
+
+
 def test_what_two_nested_loops_share_is_said_of_the_outer_one() -> None:
     inner = replace(loop(12, 14, [0.002] * 1000), seconds=3.9)
     leak = memory(4, lambda t: 3e8 + 1e7 * t)

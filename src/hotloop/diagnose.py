@@ -215,7 +215,10 @@ def _together(main: Finding, other: Finding) -> Finding:
     if main.cost is None or other.cost is None:
         return main
     cost = Cost(main.cost.seconds + other.cost.seconds, main.cost.share + other.cost.share, main.cost.bytes_per_step)
-    message = f"{main.message} Together with {other.place}, {words.duration(cost.seconds)}."
+    elsewhere = (
+        f"the loop on line {other.loop.line}" if other.loop and other.place.line == main.place.line else other.place
+    )
+    message = f"{main.message} Together with {elsewhere}, {words.duration(cost.seconds)}."
     return replace(main, cost=cost, message=message)
 
 

@@ -74,13 +74,13 @@ def sampled(recording: Recording, places: Iterable[Place], phase: str) -> float:
     )  # fmt: skip
 
 
-def compiled_call(recording: Recording, kind: str) -> float:
-    """Seconds of compiled calls in one Keras call of a kind, over all of them: a compiled function is counted where it
-    ran first, whichever line calls it later. Its first run is its trace's."""
+def compiled_batch(recording: Recording, kind: str) -> float:
+    """Seconds of compiled calls per batch of a kind of Keras call, over all of them: a compiled function is counted
+    where it ran first, whichever line calls it later. Its first run is its trace's."""
     calls = list(recording.of_kind(kind))
     stacks = {event.stack for event in calls}
     seconds = sum(event.seconds for event in recording.of_kind("call") if event.stack in stacks)
-    return seconds / max(1, sum(event.count for event in calls))
+    return seconds / max(1.0, sum(event.totals.get("batches", event.count) for event in calls))
 
 
 def traced_once(recording: Recording, at: Recurring) -> float:
@@ -154,6 +154,16 @@ def within(recording: Recording, loop: LoopRun, samples: Iterable[Sample] | None
     return [s for s in (recording.samples if samples is None else samples) if loop in recording.loops_around(s.stack)]
 
 
+def outside_keras(recording: Recording, samples: Iterable[Sample]) -> list[Sample]:
+    """Samples that fell into no `fit`, `evaluate` or `predict`: what these do, they do in compiled steps."""
+    calls = _keras_calls(recording)
+    return [s for s in samples if not any(s.stack[i:] in calls for i in range(len(s.stack)))]
+
+
+def _keras_calls(recording: Recording) -> set[tuple[Place, ...]]:
+    return {event.stack for event in recording.of_kind("fit", "evaluate", "predict") if not event.totals.get("eager")}
+
+
 def through(samples: Iterable[Sample], places: Iterable[Place]) -> float:
     """Seconds of the samples that have one of these lines on their stack."""
     wanted = {(p.path, p.line) for p in places}
@@ -170,9 +180,16 @@ def keras_traces(recording: Recording, loop: LoopRun) -> float:
 
 
 def computing(recording: Recording) -> float:
-    """Seconds that TensorFlow's kernels computed: of eager operations without what sending them cost."""
+    """Seconds that TensorFlow's kernels computed: of eager operations without what sending them cost, of Keras'
+    calls what their compiled steps took."""
     samples = [s for s in recording.samples if s.phase == "compute" and s.stack]
-    return sum(s.op_seconds if s.ops and s.op_seconds > 0.5 * s.seconds else s.seconds for s in samples)
+    own = outside_keras(recording, samples)
+    calls = [event for event in recording.of_kind("call") if event.stack in _keras_calls(recording)]
+    compiled = sum(max(0.0, event.seconds - event.count * CALL) for event in calls)
+    in_keras = sum(s.seconds for s in samples) - sum(s.seconds for s in own)
+    return min(in_keras, compiled) + sum(
+        s.op_seconds if s.ops and s.op_seconds > 0.5 * s.seconds else s.seconds for s in own
+    )
 
 
 def cpus(recording: Recording) -> int:

@@ -20,11 +20,12 @@ first; the fix refuses it and says which line is in the way.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Fix, Recording
+from hotloop.model import Evidence, Finding, Fix, Place, Recording, Sample
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.measured import CALL, TRACE
@@ -106,24 +107,42 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    for at in measured.recurring(recording, recording.of_kind("gradient")):
-        within = [s for s in recording.samples if at.loop in recording.loops_around(s.stack)]
-        inside = [s for s in within if s.phase not in OUTSIDE]
-        spent = sum(s.seconds for s in inside)
+    sites = [(at, _step(recording, at)) for at in measured.recurring(recording, recording.of_kind("gradient"))]
+    for at, step in sites:
+        sharing = sum(other == step and site.loop is at.loop for site, other in sites)
+        inside = [s for s in measured.outside_keras(recording, measured.within(recording, at.loop)) if _is_in(s, step)]
+        inside = [s for s in inside if s.phase not in OUTSIDE]
         ops = sum(s.ops for s in inside)
         per_step = ops / at.count
         if per_step < MANY_OPS:
             continue
         kernels = sum(s.op_seconds for s in inside)
-        seconds = max(0.0, spent - kernels - at.count * CALL - per_step * TRACE)
+        seconds = sum(s.seconds for s in inside) - kernels - at.count * CALL - per_step * TRACE
         if seconds < WORTH * at.loop.seconds:  # the ops are large: compiling would gain next to nothing
             continue
         yield measured.finding(
-            RULE, recording, at, seconds,
+            RULE, recording, at, seconds / sharing,
             f"A training step ran eagerly {at.often} {{cost}}: {words.count(round(per_step))} ops a step, each sent "
             "from Python. Put the step into a `@tf.function`.",
             evidence=[Evidence("eager ops per step", round(per_step)), Evidence("in kernels", kernels, "s")],
         )  # fmt: skip
+
+
+def _step(recording: Recording, at: measured.Recurring) -> tuple[Place, ...]:
+    """The frames around a training step: those that taking its gradient and applying it have in common."""
+    updates = [event.stack for event in recording.of_kind("apply")]
+    shared = (_common(event.stack, update) for event in at.events for update in updates)
+    return max(shared, key=len, default=at.events[0].stack[1:])
+
+
+def _common(one: tuple[Place, ...], other: tuple[Place, ...]) -> tuple[Place, ...]:
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return one[len(one) - same :]
+
+
+def _is_in(sample: Sample, step: tuple[Place, ...]) -> bool:
+    return not step or sample.stack[-len(step) :] == step
 
 
 def fix(finding: Finding, project: Project) -> Fix:

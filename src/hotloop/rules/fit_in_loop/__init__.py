@@ -112,12 +112,12 @@ def _is_batch(
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     for kind, single in SINGLE.items():
-        compute = measured.compiled_call(recording, kind)
+        per_batch = measured.compiled_batch(recording, kind)
         for at in measured.recurring(recording, recording.of_kind(kind)):
             batches, rows = at.total("batches") / at.count, at.total("rows") / at.count
             if not 0 < batches <= MANY_EPOCHS or at.total("eager"):
                 continue
-            each = at.seconds / at.count
+            each, compute = at.seconds / at.count, per_batch * batches
             on = f" on {words.plural(round(rows), 'row')} a call" if rows else ""
             yield measured.finding(
                 RULE, recording, at, at.seconds - measured.traced_once(recording, at) - compute * at.count,

@@ -26,7 +26,7 @@ from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.batches import is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
-from hotloop.rules.rows import FEW_ROWS, holds_model, is_wide, one_row
+from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import varies
 from hotloop.source.module import Call
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+FEW_BATCHES = 5  # a call: with more, the work begins to outweigh the fixed cost
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -70,13 +71,13 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLo
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    compute = measured.compiled_call(recording, "predict")
+    per_batch = measured.compiled_batch(recording, "predict")
     for at in measured.recurring(recording, recording.of_kind("predict")):
-        rows = at.total("rows") / at.count
-        if not 0 < rows <= FEW_ROWS:
+        rows, batches = at.total("rows") / at.count, at.total("batches") / at.count
+        if rows <= 0 or batches > FEW_BATCHES:
             continue
+        each, compute = at.seconds / at.count, per_batch * batches
         seconds = max(0.0, at.seconds - measured.traced_once(recording, at) - compute * at.count)
-        each = at.seconds / at.count
         needs = f", of which the model itself needs {words.duration(compute)}" if compute else ""
         yield measured.finding(
             RULE, recording, at, seconds,

@@ -1,0 +1,114 @@
+"""What a cause is said to cost, where several share a loop: each its own time, and no time twice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from recordings import PROGRAM, loop, recording, sample
+
+from hotloop.diagnose import merge
+from hotloop.model import Event, Finding, Place, Sample
+from hotloop.rules import double_precision, eager_training_step, predict_in_loop
+
+LOOP = loop(10, 30, [0.1] * 100)
+
+
+def stack(*lines: int) -> tuple[Place, ...]:
+    return tuple(Place(PROGRAM, line) for line in lines)
+
+
+def event(kind: str, *lines: int, seconds: float = 0.1, count: int = 100, **totals: float) -> Event:
+    return Event(kind, stack(*lines), count=count, seconds=seconds, totals=totals)
+
+
+def eager(seconds: float, *lines: int) -> Sample:
+    return replace(sample("compute", seconds, *lines), ops=20_000.0)
+
+
+def predicted(line: int, seconds: float, rows: float, batches: float = 1.0, count: int = 100) -> Event:
+    return event("predict", line, seconds=seconds, count=count, rows=rows * count, batches=batches * count)
+
+
+def test_an_eager_step_beside_predict_is_not_charged_with_it() -> None:
+    ran = recording(
+        [LOOP],
+        [eager(2.0, 5, 20), sample("compute", 7.0, 12)],
+        events=[event("gradient", 5, 20), event("apply", 6, 20), predicted(12, 7.0, 1)],
+    )
+    (finding,) = eager_training_step.diagnose(ran)
+    assert finding.cost is not None
+    assert 1.0 < finding.cost.seconds < 2.0
+
+
+def test_two_eager_steps_in_a_loop_each_cost_their_own_time() -> None:
+    ran = recording(
+        [LOOP],
+        [eager(5.0, 5, 20), eager(3.0, 8, 21)],
+        events=[event("gradient", 5, 20), event("apply", 6, 20), event("gradient", 8, 21), event("apply", 9, 21)],
+    )
+    actor, critic = eager_training_step.diagnose(ran)
+    assert actor.cost
+    assert critic.cost
+    assert actor.cost.seconds == pytest.approx(critic.cost.seconds + 2.0)
+    assert actor.cost.seconds + critic.cost.seconds < 8.0
+
+
+def test_two_tapes_of_one_step_share_its_time() -> None:
+    ran = recording(
+        [LOOP],
+        [eager(8.0, 5, 20)],
+        events=[event("gradient", 5, 20), event("apply", 6, 20), event("gradient", 8, 20), event("apply", 9, 20)],
+    )
+    costs = [finding.cost.seconds for finding in eager_training_step.diagnose(ran) if finding.cost]
+    assert len(costs) == 2
+    assert costs[0] == costs[1] < 4.0
+
+
+def test_a_step_whose_update_stands_in_the_loop_includes_it() -> None:
+    ran = recording(
+        [LOOP],
+        [eager(3.0, 5, 20), eager(4.0, 21)],
+        events=[event("gradient", 5, 20), event("apply", 21)],
+    )
+    (finding,) = eager_training_step.diagnose(ran)
+    assert finding.cost is not None
+    assert finding.cost.seconds > 6.0
+
+
+def test_predict_on_a_batch_a_step_is_named_when_its_fixed_cost_weighs() -> None:
+    ran = recording([LOOP], events=[predicted(12, 9.0, 32), event("call", 12, seconds=1.0)])
+    (finding,) = predict_in_loop.diagnose(ran)
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(8.0)
+    assert "on 32 rows a call" in finding.message
+    assert not list(predict_in_loop.diagnose(recording([LOOP], events=[predicted(12, 9.0, 3200, batches=100)])))
+
+
+def test_each_predict_is_charged_by_the_batches_it_computed() -> None:
+    calls = [predicted(12, 2.0, 32), predicted(13, 9.0, 128, batches=4), event("call", 12, seconds=5.0, count=500)]
+    small, large = predict_in_loop.diagnose(recording([LOOP], events=calls))
+    assert small.cost
+    assert large.cost
+    assert small.cost.seconds == pytest.approx(1.0)
+    assert large.cost.seconds == pytest.approx(5.0)
+
+
+def test_double_precision_costs_nothing_where_next_to_nothing_is_computed() -> None:
+    called = [predicted(12, 9.0, 1), Event("floatx", stack(3), "float64")]
+    samples = [sample("compute", 5.0, 12)]
+    slight = recording([LOOP], samples, events=[*called, event("call", 12, seconds=0.1)])
+    heavy = recording([LOOP], samples, events=[*called, event("call", 12, seconds=4.9)])
+    assert not list(double_precision.diagnose(slight))
+    assert len(list(double_precision.diagnose(heavy))) == 1
+
+
+def test_one_line_in_two_loops_is_told_apart_by_its_loops() -> None:
+    ran = recording(
+        [loop(10, 20, [0.1] * 60), loop(22, 30, [0.1] * 40, start=6.0)],
+        events=[event("predict", 5, at, seconds=4.0, count=40, rows=40.0, batches=40.0) for at in (12, 25)],
+    )
+    measured = list(predict_in_loop.diagnose(ran))
+    source = Finding("predict-in-loop", Place(PROGRAM, 5), "", "static", "high", loop=measured[0].loop)
+    (finding,) = merge(measured, [source])
+    assert finding.message.endswith("Together with the loop on line 22, 8.00 s.")
