@@ -29,7 +29,7 @@ PROGRAMS = {
     "keras_fit": 1.03,
     "compiled_loop": 1.03,
     "data_fit": 1.03,
-    "session_loop": 1.03,
+    "session_loop": 1.20,
     "eager_ops": 1.10,
     "python_loop": 1.10,
 }

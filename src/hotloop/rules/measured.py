@@ -79,8 +79,9 @@ def compiled_batch(recording: Recording, kind: str) -> float:
     where it ran first, whichever line calls it later. Its first run is its trace's."""
     calls = list(recording.of_kind(kind))
     stacks = {event.stack for event in calls}
-    seconds = sum(event.seconds for event in recording.of_kind("call") if event.stack in stacks)
-    return seconds / max(1.0, sum(event.totals.get("batches", event.count) for event in calls))
+    compiled = [event for event in recording.of_kind("call") if event.stack in stacks]
+    seconds = sum(event.seconds - tracing(recording, event, first_run=True) for event in compiled)
+    return max(0.0, seconds) / max(1.0, sum(event.totals.get("batches", event.count) for event in calls))
 
 
 def traced_once(recording: Recording, at: Recurring) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import weakref
 from typing import Any
@@ -63,10 +64,13 @@ def install(log: Log) -> None:
         seen.graph_ops = ops
         grown = ops - graphs.get(graph, ops)
         graphs[graph] = ops
-        again = _is_again(seen, key[0], feeds)
-        updated, seen.updated = seen.updated and again, _updates(fetches)
+        again = updated = False
+        if len(seen.keys) > 1:  # else there is no other value that could be computed
+            again = _is_again(seen, key[0], feeds)
+            updated, seen.updated = seen.updated and again, _updates(fetches)
         before, log.doing = log.doing, "setup" if cold else log.doing
-        return cold, before, seen.made, {"graph_ops": ops, "grown": grown, "again": again, "updated": updated}
+        numbers = {"graph_ops": ops, "grown": grown, "again": again, "updated": updated}
+        return cold, before, seen.made, numbers if cold or grown or again else None
 
     def run_ends(state: Any, seconds: float, result: Any) -> None:
         cold, log.doing, where, numbers = state
@@ -98,7 +102,13 @@ def _is_again(seen: _Seen, fetched: Any, feeds: Any) -> bool:
 
 def _updates(fetches: Any) -> bool:
     parts = fetches if isinstance(fetches, list | tuple) else [fetches]
-    return any(hasattr(one, "node_def") and not hasattr(one, "dtype") for one in parts)
+    return any("dtype" not in (known := _attributes(type(one))) and "node_def" in known for one in parts)
+
+
+@functools.cache
+def _attributes(kind: Any) -> frozenset[str]:
+    """Asked of the class: what a tensor lacks, it takes long to say so."""
+    return frozenset(dir(kind))
 
 
 def _key(fetches: Any) -> Any:
