@@ -30,7 +30,7 @@ SEED, SAMPLE = 3, 40  # files that pylint reads
 CACHED = 4  # cached runs for each cold one: they are short
 TICK = 0.05  # seconds between two looks at the memory
 
-# What issue 3 asks for: the most, or the least, and of what.
+# The most, or the least, that it should be, and of what.
 BARS = {
     "cold": ("hotloop check / ruff --no-cache", "at most", 12.0),
     "cold --all": ("hotloop check --all / ruff --no-cache", "", 0.0),

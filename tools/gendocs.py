@@ -12,6 +12,7 @@ from hotloop.rules import SECTIONS, Rule, all_rules
 from hotloop.rules.specimens import diff
 
 ROOT = Path(__file__).resolve().parent.parent
+NEAR = 0.25  # of what was saved: a prediction so far off is still a good one
 
 
 def main() -> int:
@@ -36,13 +37,16 @@ def pages(root: Path) -> dict[Path, str]:
     unfinished = [f"{rule.name}: {wrong}" for rule in all_rules() for wrong in rule.complaints()]
     if unfinished:
         raise HotloopError("finish these rules first.\n" + "\n".join(unfinished))
-    readme, how = root / "README.md", root / "docs" / "how-it-works.md"
-    gains, costs = _results(root, "specimens"), _results(root, "overhead")
-    found = {root / "docs" / "rules" / f"{rule.name}.md": page(rule, gains) for rule in all_rules()}
+    docs = root / "docs"
+    readme, how, told, check = root / "README.md", docs / "how-it-works.md", docs / "run.md", docs / "check.md"
+    gains, costs, speed = (_results(root, name) for name in ("specimens", "overhead", "check"))
+    found = {docs / "rules" / f"{rule.name}.md": page(rule, gains) for rule in all_rules()}
     return {
         **found,
         readme: filled(readme, "rules", table(gains)),
         how: filled(how, "overhead", overhead(costs)),
+        told: filled(told, "prediction", prediction(gains)),
+        check: filled(check, "speed", reading(speed)),
     }
 
 
@@ -85,19 +89,51 @@ def measured(result: dict[str, Any], gains: dict[str, Any]) -> str:
 
 
 def overhead(costs: dict[str, Any]) -> str:
-    rows = [
-        "| program | time of its loop under `hotloop run`, against without | 95% interval | limit |",
-        "|---|---|---|---|",
-    ]
+    """Time of each program's loop while somebody watches, against nobody."""
+    if not costs["results"]:
+        return ""
+    tools = list(next(iter(costs["results"].values()))["ratios"])
+    rows = [f"| program | {' | '.join(tools)} | limit for hotloop |", "|---" * (len(tools) + 2) + "|"]
     for name, result in costs["results"].items():
-        low, high = result["interval"]
-        rows.append(f"| {name} | {result['ratio']:.3f} | {low:.3f} to {high:.3f} | {result['limit']} |")
-    return "\n".join(rows) + f"\n\n{costs['pairs']} pairs of parts; {_where(costs)}." if costs["results"] else ""
+        cells = [_interval(one["ratio"], one["interval"]) for one in result["ratios"].values()]
+        rows.append(f"| {name} | {' | '.join(cells)} | {result['limit']:.2f} |")
+    return "\n".join(rows) + f"\n\nRatios of time, {costs['rounds']} rounds; 95% intervals; {_where(costs)}."
+
+
+def _interval(value: float, ends: list[float]) -> str:
+    return f"{value:.3f} ({ends[0]:.3f} to {ends[1]:.3f})"
+
+
+def prediction(gains: dict[str, Any]) -> str:
+    """What a recording of the slow program alone foretold, against what the fast one saved."""
+    rows = ["| rule | predicted | saved | |", "|---|---|---|---|"]
+    right = asked = 0
+    for name, result in gains["results"].items():
+        if result.get("measured", "speed") != "speed" or not result.get("seen", True):
+            continue
+        near = abs(result["predicted"] - result["saved"]) <= NEAR * result["saved"]
+        right, asked = right + near, asked + 1
+        rows.append(f"| {name} | {result['predicted']:.0%} | {result['saved']:.0%} | {'' if near else 'off'} |")
+    said = f"{right} of {asked} within {NEAR:.0%} of what was saved" if asked else "not measured"
+    return "\n".join(rows) + f"\n\nShares of the time in loops; {said}; {_where(gains)}."
+
+
+def reading(speed: dict[str, Any]) -> str:
+    """How fast `check` reads."""
+    if not speed["results"]:
+        return ""
+    rows = ["| what | measured | wanted |", "|---|---|---|"]
+    for result in speed["results"].values():
+        ends = "" if "interval" not in result else " ({:.3g} to {:.3g})".format(*result["interval"])
+        wanted = next((f"{side} {result[side]:g}" for side in ("at most", "at least") if side in result), "")
+        rows.append(f"| {result['what']} | {result['value']:.3g}{ends} | {wanted} |")
+    return "\n".join(rows) + f"\n\n{_where(speed)}."
 
 
 def _where(results: dict[str, Any]) -> str:
     machine, versions = results["machine"], results["versions"]
-    return f"{machine['cpus']} cores of {machine['cpu']}, TensorFlow {versions['tensorflow-cpu']}"
+    found = versions.get("tensorflow-cpu") or versions.get("tensorflow_cpu") or versions.get("tensorflow")
+    return f"{machine['cpus']} cores of {machine['cpu']}" + (f", TensorFlow {found}" if found else "")
 
 
 def table(gains: dict[str, Any]) -> str:

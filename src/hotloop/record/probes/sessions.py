@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import weakref
 from typing import Any
@@ -101,14 +100,9 @@ def _is_again(seen: _Seen, fetched: Any, feeds: Any) -> bool:
 
 
 def _updates(fetches: Any) -> bool:
-    parts = fetches if isinstance(fetches, list | tuple) else [fetches]
-    return any("dtype" not in (known := _attributes(type(one))) and "node_def" in known for one in parts)
-
-
-@functools.cache
-def _attributes(kind: Any) -> frozenset[str]:
     """Asked of the class: what a tensor lacks, it takes long to say so."""
-    return frozenset(dir(kind))
+    parts = fetches if isinstance(fetches, list | tuple) else [fetches]
+    return any(hasattr(type(one), "node_def") and not hasattr(type(one), "dtype") for one in parts)
 
 
 def _key(fetches: Any) -> Any:
