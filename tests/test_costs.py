@@ -10,6 +10,7 @@ from recordings import PROGRAM, loop, recording, sample
 from hotloop.diagnose import merge
 from hotloop.model import Event, Finding, Place, Sample
 from hotloop.rules import double_precision, eager_training_step, predict_in_loop
+from hotloop.rules.feeding import feeds
 
 LOOP = loop(10, 30, [0.1] * 100)
 
@@ -112,3 +113,21 @@ def test_one_line_in_two_loops_is_told_apart_by_its_loops() -> None:
     source = Finding("predict-in-loop", Place(PROGRAM, 5), "", "static", "high", loop=measured[0].loop)
     (finding,) = merge(measured, [source])
     assert finding.message.endswith("Together with the loop on line 22, 8.00 s.")
+
+
+def test_two_pipelines_read_on_one_line_share_its_wait() -> None:
+    def pipeline(called_from: int, seconds: float) -> Event:
+        stages = {"made": [], "stages": [{"stage": "Generator", "parallel": 1.0, "buffered": 0.0}]}
+        totals = {"0:Generator seconds": seconds, "0:Generator elements": 50.0}
+        return Event("pipeline", stack(11, called_from), totals=totals, examples=(stages,))
+
+    ran = recording(
+        [loop(11, 13, [0.05] * 100)],
+        events=[
+            pipeline(31, 3.0),
+            pipeline(35, 1.0),
+            replace(event("input", 11, 31, seconds=2.0), subject=f"{PROGRAM}:11"),
+            replace(event("input", 11, 35, seconds=2.0), subject=f"{PROGRAM}:11"),
+        ],
+    )
+    assert [feed.blocked for feed in feeds(ran)] == [pytest.approx(3.0), pytest.approx(1.0)]

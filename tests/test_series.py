@@ -96,6 +96,13 @@ def test_a_filling_cache_is_not_a_leak_but_a_rising_line_is() -> None:
     assert not series.growth(at, [100.0 for _ in at]).significant
 
 
+def test_a_level_that_was_reached_before_is_not_a_leak() -> None:
+    at = [float(i) for i in range(N)]
+    assert not series.growth(at, [170.0 if i < 20 else 100 + 60 * i / N for i in at]).significant
+    assert not series.growth(at, [100 + 20 * i / N + 40 * (i % 10 < 2) * (i < N / 2) for i in at]).significant
+    assert series.growth(at, [100 + 80 * i / N - 20 * (i % 7 < 2) for i in at]).significant
+
+
 def test_the_ratio_of_paired_runs_comes_with_an_interval_that_holds_it() -> None:
     for pairs in (3, 5, 12):
         after = noisy(lambda x: 1.0, spread=0.3, n=pairs)

@@ -76,9 +76,10 @@ def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
 
 
 def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
-    """The trend of a level, such as memory. `significant`: it rises, and its second half still rises as much.
+    """The trend of a level, such as memory. `significant`: it rises, its second half still rises as much, and reaches
+    what was never reached before.
 
-    The first fifth is left out: pools and caches fill there, and then stay.
+    The first fifth is left out of the line: pools and caches fill there, and then stay.
     """
     cut = len(values) // 5
     xs, ys = _finite(at[cut:], values[cut:])
@@ -86,7 +87,9 @@ def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
         return FLAT
     line, half = _theil_sen(xs, ys), len(xs) // 2
     late = _theil_sen(xs[half:], ys[half:]) if xs[half] < xs[-1] else FLAT
-    return Trend(line.slope, line.low, line.high, line.start, line.end, line.low > 0 and late.slope >= 0.5 * line.slope)
+    beyond = max(ys[half:]) - max(*values[:cut], *ys[:half])
+    rises = line.low > 0 and late.slope >= 0.5 * line.slope and beyond >= 0.25 * (line.end - line.start)
+    return Trend(line.slope, line.low, line.high, line.start, line.end, rises)
 
 
 def linear(at: Sequence[float], values: Sequence[float]) -> bool:

@@ -133,7 +133,7 @@ def feeds(recording: Recording) -> Iterator[Feed]:
         yield Feed(
             event.place,
             loop,
-            _waited(recording, taken) if in_python else _busy(event, nodes, loop),
+            _waited(recording, taken) * _part(recording, event, nodes) if in_python else _busy(event, nodes, loop),
             not in_python,
             sum(e.count for e in iterators),
             event.totals.get("read", 0.0),
@@ -178,6 +178,13 @@ def _consumer(recording: Recording, event: Event, taken: list[Event]) -> LoopRun
     header = [r for r in recording.loops if r.kind == "for" and r.place.line == most.place.line != r.place.end_line]
     header = [run for run in header if run.place.path == most.place.path and not run.stack]
     return next(iter(header), None) or measured.loop_of(recording, most)
+
+
+def _part(recording: Recording, event: Event, nodes: Iterable[Node]) -> float:
+    """Of the wait on a line, what one of the pipelines that were read there stands for: its part of their work."""
+    others = (e for e in recording.of_kind("pipeline") if e.examples and (e.subject, e.place) == ("", event.place))
+    work = sum(node.seconds for other in others for node in _nodes(other))
+    return sum(node.seconds for node in nodes) / work if work else 1.0
 
 
 def _waited(recording: Recording, taken: list[Event]) -> float:
