@@ -7,9 +7,13 @@ import sys
 import threading
 from pathlib import Path
 from time import perf_counter_ns
+from typing import Any
+
+import pytest
 
 from hotloop.model import Place
 from hotloop.record.frames import Frames
+from hotloop.record.phases import Phases
 from hotloop.record.recorder import Recorder
 from hotloop.record.track import Track
 
@@ -85,3 +89,14 @@ def test_gathering_from_two_threads_loses_no_step(tmp_path: Path) -> None:
     recorder.drain()
     assert failures == []
     assert (track.runs, track.steps) == (40, 20_000)
+
+
+@pytest.mark.parametrize(("owner", "phase"), [("BaseSession", "setup"), ("_FetchHandler", "library")])
+def test_only_making_a_session_is_setting_it_up_not_what_each_run_makes(owner: str, phase: str, tmp_path: Path) -> None:
+    text = f"class {owner}:\n    def __init__(self, look):\n        look()\n"
+    names: dict[str, Any] = {}
+    exec(compile(text, "/lib/site-packages/tensorflow/python/client/session.py", "exec"), names)
+    seen: list[str] = []
+    phases = Phases(Frames(tmp_path / "train.py", tmp_path))
+    names[owner](lambda: seen.append(phases.read(sys._getframe(1), "")[0]))
+    assert seen == [phase]

@@ -103,6 +103,11 @@ def test_a_level_that_was_reached_before_is_not_a_leak() -> None:
     assert series.growth(at, [100 + 80 * i / N - 20 * (i % 7 < 2) for i in at]).significant
 
 
+def test_a_heap_that_settles_is_not_a_leak() -> None:
+    at = [float(i) for i in range(N)]
+    assert not series.growth(at, [100 - 60 * 0.5 ** (4 * i / N) for i in at]).significant
+
+
 def test_the_ratio_of_paired_runs_comes_with_an_interval_that_holds_it() -> None:
     for pairs in (3, 5, 12):
         after = noisy(lambda x: 1.0, spread=0.3, n=pairs)

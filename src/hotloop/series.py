@@ -76,8 +76,8 @@ def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
 
 
 def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
-    """The trend of a level, such as memory. `significant`: it rises, its second half still rises as much, and reaches
-    what was never reached before.
+    """The trend of a level, such as memory. `significant`: it rises, its last third still rises much as before, and
+    its second half reaches what was never reached before.
 
     The first fifth is left out of the line: pools and caches fill there, and then stay.
     """
@@ -85,10 +85,10 @@ def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
     xs, ys = _finite(at[cut:], values[cut:])
     if len(xs) < FEWEST or xs[0] == xs[-1]:
         return FLAT
-    line, half = _theil_sen(xs, ys), len(xs) // 2
-    late = _theil_sen(xs[half:], ys[half:]) if xs[half] < xs[-1] else FLAT
+    line, half, last = _theil_sen(xs, ys), len(xs) // 2, 2 * len(xs) // 3
+    late = _theil_sen(xs[last:], ys[last:]) if xs[last] < xs[-1] else FLAT
     beyond = max(ys[half:]) - max(*values[:cut], *ys[:half])
-    rises = line.low > 0 and late.slope >= 0.5 * line.slope and beyond >= 0.25 * (line.end - line.start)
+    rises = line.low > 0 and late.slope >= 0.6 * line.slope and beyond >= 0.25 * (line.end - line.start)
     return Trend(line.slope, line.low, line.high, line.start, line.end, rises)
 
 

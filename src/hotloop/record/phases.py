@@ -7,7 +7,8 @@ import types
 
 from hotloop.record.frames import HERE, Frames, Line, Stack
 
-# By phase: (end of the file's path, function names; none: all of the file). The first in ORDER wins.
+# By phase: (end of the file's path, names of functions, or of methods with their class; none: all of the file). The
+# first in ORDER wins.
 MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
     "trace": (
         ("polymorphic_function/tracing_compilation.py", frozenset({"_maybe_define_function"})),
@@ -17,7 +18,10 @@ MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
         ("ops/gradients_util.py", frozenset({"_GradientsHelper"})),
     ),
     "setup": (
-        ("client/session.py", frozenset({"__init__", "_extend_graph"})),
+        (
+            "client/session.py",  # whose other constructors are those of each run's own fetches
+            frozenset({"BaseSession.__init__", "Session.__init__", "InteractiveSession.__init__", "_extend_graph"}),
+        ),
         ("framework/importer.py", frozenset()),
         ("saved_model/load.py", frozenset()),
         ("checkpoint/checkpoint.py", frozenset({"restore", "read"})),
@@ -90,14 +94,14 @@ class Phases:
             code = frame.f_code
             if self._frames.shown(code.co_filename):
                 break
-            key = (code.co_filename, code.co_name)
+            key = (code.co_filename, code.co_qualname)
             if not leaf:
                 leaf = "compute" if self._leaf(key) else "library"
             marks.add(self._mark(key))
             frame = frame.f_back
         stack += self._frames.stack(frame)
         while frame is not None and "trace" not in marks:  # the user's own code may be running inside a trace
-            marks.add("trace" if self._mark((frame.f_code.co_filename, frame.f_code.co_name)) == "trace" else "")
+            marks.add("trace" if self._mark((frame.f_code.co_filename, frame.f_code.co_qualname)) == "trace" else "")
             frame = frame.f_back
         return self._decide(marks, leaf, doing), tuple(stack)
 
@@ -130,4 +134,6 @@ class Phases:
 def _matches(key: tuple[str, str], mark: tuple[str, frozenset[str]]) -> bool:
     filename, name = key
     ending, names = mark
-    return filename.replace(os.sep, "/").endswith("/" + ending) and (not names or name in names)
+    if not filename.replace(os.sep, "/").endswith("/" + ending):
+        return False
+    return not names or name in names or name.rpartition(".")[2] in names
