@@ -11,7 +11,7 @@ import pytest
 from recordings import PROGRAM, loop, memory, recording, rule, sample
 
 from hotloop.cli import main
-from hotloop.diagnose import diagnose, diagnose_recording, run_and_diagnose
+from hotloop.diagnose import diagnose, diagnose_recording, merge, run_and_diagnose
 from hotloop.model import Cost, Diagnosis, Exit, Finding, Fix, LoopRun, Place, Recording, Series
 
 FLAT = [0.01] * 400
@@ -74,6 +74,12 @@ def test_memory_that_does_not_keep_growing_in_the_loop_is_no_leak(level: Any) ->
 def test_memory_that_grows_within_one_long_step_is_no_leak() -> None:
     waits_then_works = loop(10, 20, [0.001] * 32 + [4.0, 4.0])
     assert diagnose(recording([waits_then_works], rss=memory(8, lambda t: 3e8 + 3e7 * t)), []).symptoms == ()
+
+
+def test_a_few_steps_on_a_shared_machine_must_slow_down_by_half_to_be_degrading() -> None:
+    for steps, kinds in ((28, []), (400, ["degrading"])):
+        drifts = loop(10, 20, [1.2 + 0.5 * i / steps for i in range(steps)])
+        assert [symptom.kind for symptom in diagnose(recording([drifts]), []).symptoms] == kinds
 
 
 def test_what_two_nested_loops_share_is_said_of_the_outer_one() -> None:
@@ -288,6 +294,23 @@ def test_a_line_that_the_user_excused_is_excused_when_measured_too(
     monkeypatch.setattr("hotloop.diagnose.all_rules", lambda: (rule("made-up", lambda _: findings),))
     report = diagnose_recording(recording([MAIN], meta={"root": str(elsewhere)}))
     assert [f.place.line for f in report.findings] == [16]
+
+
+def test_of_two_places_in_a_loop_the_one_before_the_measured_line_is_meant() -> None:
+    gradients, tapes = [found(18, seconds=2.0), found(28, seconds=1.0)], [found(12), found(22)]
+    assert [finding.place.line for finding in merge(gradients, tapes)] == [12, 22]
+
+
+def test_what_was_measured_is_not_said_to_have_never_run(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (elsewhere / PROGRAM).write_text("pass\n" * 60)
+    measured = found(50, seconds=4.0, loop=None)
+    static = [found(line, loop=None, confidence="high") for line in (50, 55)]
+    monkeypatch.setattr("hotloop.diagnose.all_rules", lambda: (rule("made-up", lambda _: [measured]),))
+    monkeypatch.setattr("hotloop.check.check", lambda project, rules: (static, []))
+    report = diagnose_recording(recording([MAIN], meta={"root": str(elsewhere)}))
+    (note,) = (note for note in report.notes if "also names" in note)
+    assert f"{PROGRAM}:55" in note
+    assert f"{PROGRAM}:50" not in note
 
 
 def test_a_killed_program_is_reported_with_the_code_a_shell_gives(elsewhere: Path) -> None:

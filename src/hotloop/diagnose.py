@@ -83,7 +83,7 @@ def diagnose_recording(recording: Recording) -> Report:
         symptoms=diagnosis.symptoms,
         loops=diagnosis.loops,
         problems=(*diagnosis.problems, *problems, *unmended),
-        notes=(*_notes(recording, diagnosis), *_not_run(recording, static)),
+        notes=(*_notes(recording, diagnosis), *_not_run(recording, static, [*kept, *folded])),
         memory=recording.memory,
         phases=recording.phases,
         events=_costliest(recording.events),
@@ -233,7 +233,13 @@ def _partner(finding: Finding, static: Sequence[Finding]) -> int | None:
     by_loop = [i for i in same_rule if _same_loop(finding.loop, static[i].loop)]
     # Of several on a line, the one in the same loop; of several in a loop, the nearest.
     both = [i for i in by_line if i in by_loop]
-    return min(both or by_line or by_loop, key=lambda i: abs(static[i].place.line - finding.place.line), default=None)
+    return min(both or by_line or by_loop, key=lambda i: _distance(static[i].place, finding.place), default=None)
+
+
+def _distance(cause: Place, seen: Place) -> int:
+    """Lines between the two: what is seen on a line more often began before it than after."""
+    before = seen.line - cause.line
+    return before if before >= 0 else -2 * before
 
 
 def _joined(measured: Finding, static: Finding) -> Finding:
@@ -311,8 +317,11 @@ def project_files(recording: Recording) -> list[Path]:
     return [root / name for name in sorted(named) if name and (root / name).is_file()]
 
 
-def _not_run(recording: Recording, static: Sequence[Finding]) -> list[str]:
+def _not_run(recording: Recording, static: Sequence[Finding], said: Sequence[Finding]) -> list[str]:
+    """Of what the source says, what nobody saw running. Code may run too briefly for a sample, and yet be measured."""
+    measured = {(finding.rule, finding.place) for finding in said}
     idle = [f for f in static if f.confidence == "high" and not ran(recording, f)]
+    idle = [f for f in idle if (f.rule, f.place) not in measured]
     if not idle:
         return []
     places = ", ".join(f"{f.place} ({f.rule})" for f in idle[:3]) + (", ..." if len(idle) > 3 else "")

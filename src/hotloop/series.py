@@ -13,6 +13,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 FEWEST = 8  # points: below, any slope is an accident
 ENOUGH_TO_RESAMPLE = 10
 SUBSTANTIAL = 1.3  # end over start: shared machines drift by less than this
+FEW, SUBSTANTIAL_IN_FEW = 50, 1.5  # steps, in which a neighbour that comes to life looks like a trend
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,9 @@ def warm_up(values: Sequence[float]) -> int:
 def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
     """The trend of step times after warm-up.
 
-    `significant` means getting slower: the interval excludes 0, the fitted line rises by 30% or more and by
-    more than the noise around it, and a single jump between two levels does not explain the series better.
+    `significant` means getting slower: the interval excludes 0, the fitted line rises by 30% or more (in a few
+    steps, by half) and by more than the noise around it, and a single jump between two levels does not explain the
+    series better.
     """
     cut = warm_up(values)
     xs, ys = _finite(at[cut:], values[cut:])
@@ -71,7 +73,8 @@ def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
     spread = 1.4826 * median([abs(r - median(residuals)) for r in residuals])
     jump = step_change(ys)
     jumped = jump is not None and _misfit_of_jump(ys, jump) < sum(abs(r) for r in residuals)
-    rises = line.low > 0 and end >= SUBSTANTIAL * start and end - start > spread
+    substantial = SUBSTANTIAL if len(xs) >= FEW else SUBSTANTIAL_IN_FEW
+    rises = line.low > 0 and end >= substantial * start and end - start > spread
     return Trend(line.slope, line.low, line.high, start, end, rises and not jumped)
 
 
