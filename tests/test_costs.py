@@ -77,6 +77,21 @@ def test_a_step_whose_update_stands_in_the_loop_includes_it() -> None:
     assert finding.cost.seconds > 6.0
 
 
+def test_plotting_beside_an_eager_step_is_not_charged_to_it() -> None:
+    events = [event("gradient", 5, 20), event("apply", 6, 20)]
+    alone = recording([LOOP], [eager(4.0, 5, 20)], events=events)
+    plotting = recording(
+        [LOOP], [eager(4.0, 5, 20), sample("library", 5.0, 21), sample("library", 5.0, 7, 20)], events=events
+    )
+    costs = [
+        finding.cost.seconds
+        for ran in (alone, plotting)
+        for finding in eager_training_step.diagnose(ran)
+        if finding.cost
+    ]
+    assert costs[0] == costs[1] > 3.0
+
+
 def test_predict_on_a_batch_a_step_is_named_when_its_fixed_cost_weighs() -> None:
     ran = recording([LOOP], events=[predicted(12, 9.0, 32), event("call", 12, seconds=1.0)])
     (finding,) = predict_in_loop.diagnose(ran)
@@ -102,6 +117,12 @@ def test_double_precision_costs_nothing_where_next_to_nothing_is_computed() -> N
     heavy = recording([LOOP], samples, events=[*called, event("call", 12, seconds=4.9)])
     assert not list(double_precision.diagnose(slight))
     assert len(list(double_precision.diagnose(heavy))) == 1
+
+
+def test_double_precision_costs_nothing_in_small_eager_operations() -> None:
+    switched = [Event("floatx", stack(3), "float64")]
+    assert not list(double_precision.diagnose(recording([LOOP], [eager(8.0, 12)], events=switched)))
+    assert list(double_precision.diagnose(recording([LOOP], [sample("compute", 8.0, 12)], events=switched)))
 
 
 def test_one_line_in_two_loops_is_told_apart_by_its_loops() -> None:

@@ -11,6 +11,7 @@ from hotloop.rules import Rule
 
 KERAS_STEP = ("keras/src/backend/tensorflow/trainer", "keras/src/trainers")
 CALL = 3e-4  # seconds of one compiled call
+EAGER_OP = 1e-3  # seconds that an eager operation takes at most, when it computes next to nothing
 TRACE = 2e-3  # seconds per eager op of a step to trace and prepare it, once
 FEW = 8  # events of one kind in one loop: fewer are no habit
 
@@ -188,9 +189,21 @@ def computing(recording: Recording) -> float:
     calls = [event for event in recording.of_kind("call") if event.stack in _keras_calls(recording)]
     compiled = sum(max(0.0, event.seconds - event.count * CALL) for event in calls)
     in_keras = sum(s.seconds for s in samples) - sum(s.seconds for s in own)
-    return min(in_keras, compiled) + sum(
-        s.op_seconds if s.ops and s.op_seconds > 0.5 * s.seconds else s.seconds for s in own
-    )
+    return min(in_keras, compiled) + sum(_kernels(line) for line in by_line(own))
+
+
+def _kernels(line: list[Sample]) -> float:
+    """Of a line's computing, what is kernels: all of it, unless it goes by in small eager operations."""
+    seconds, ops = sum(s.seconds for s in line), sum(s.ops for s in line)
+    return sum(s.op_seconds for s in line) if ops * EAGER_OP > 0.5 * seconds else seconds
+
+
+def by_line(samples: Iterable[Sample]) -> list[list[Sample]]:
+    """Samples together that have the same line innermost."""
+    lines: dict[Place, list[Sample]] = {}
+    for sample in samples:
+        lines.setdefault(sample.stack[0], []).append(sample)
+    return list(lines.values())
 
 
 def cpus(recording: Recording) -> int:

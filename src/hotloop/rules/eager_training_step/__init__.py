@@ -28,7 +28,7 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Place, Recording, Sample
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
-from hotloop.rules.measured import CALL, TRACE
+from hotloop.rules.measured import CALL, EAGER_OP, TRACE
 from hotloop.source.module import Scope, place_of
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         if per_step < MANY_OPS:
             continue
         kernels = sum(s.op_seconds for s in inside)
-        seconds = sum(s.seconds for s in inside) - kernels - at.count * CALL - per_step * TRACE
+        spent = sum(_spent(line) for line in measured.by_line(inside))
+        seconds = spent - kernels - at.count * CALL - per_step * TRACE
         if seconds < WORTH * at.loop.seconds:  # the ops are large: compiling would gain next to nothing
             continue
         yield measured.finding(
@@ -126,6 +127,13 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             "from Python. Put the step into a `@tf.function`.",
             evidence=[Evidence("eager ops per step", round(per_step)), Evidence("in kernels", kernels, "s")],
         )  # fmt: skip
+
+
+def _spent(line: list[Sample]) -> float:
+    """Seconds of a line that compiling may save: its operations, and the Python that sends them. Not a plot."""
+    computed = sum(s.seconds for s in line if s.phase == "compute")
+    beside = sum(s.seconds for s in line) - computed
+    return computed + min(beside, computed + EAGER_OP * sum(s.ops for s in line))
 
 
 def _step(recording: Recording, at: measured.Recurring) -> tuple[Place, ...]:
