@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
@@ -38,3 +41,19 @@ def test_a_watched_function_looks_like_itself_and_is_seen(tmp_path: Path) -> Non
     except ValueError:
         seen.append("raised")
     assert seen == [None, FAILED, "raised"]
+
+
+def test_a_warning_meant_for_the_caller_of_what_is_watched_still_names_it(tmp_path: Path) -> None:
+    text = "import warnings\nclass Layer:\n    def __init__(self):\n        warnings.warn('Old.', stacklevel=2)\n"
+    names: dict[str, Any] = {}
+    exec(compile(text, "/lib/site-packages/keras/src/layers/layer.py", "exec"), names)
+    watch(
+        Log(Frames(tmp_path / "main.py", tmp_path), 0),
+        names["Layer"],
+        "__init__",
+        lambda a, k: True,
+        lambda s, t, r: None,
+    )
+    with pytest.warns(UserWarning, match="Old") as caught:
+        names["Layer"]()
+    assert caught[0].filename == __file__

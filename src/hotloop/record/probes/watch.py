@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -109,11 +110,18 @@ def disguise(wrapper: Any, original: Any, filename: str = "") -> None:
     """
     code = getattr(original, "__code__", None)
     wrapper.__code__ = wrapper.__code__.replace(
-        co_filename=code.co_filename if code else filename or wrapper.__code__.co_filename,
+        co_filename=_unseen(code.co_filename) if code else filename or wrapper.__code__.co_filename,
         co_firstlineno=code.co_firstlineno if code else 1,
         co_name=original.__name__,
         co_qualname=original.__qualname__,
     )
+
+
+def _unseen(filename: str) -> str:
+    """A name in the same folder that `warnings` counts no frame of, as if it were Python's own import: a warning of
+    the original's that is meant for its caller must not name us."""
+    folder, name = os.path.split(filename)
+    return os.path.join(folder, "importlib_bootstrap", os.pardir, name)
 
 
 class Depth(threading.local):
