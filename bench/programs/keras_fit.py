@@ -20,7 +20,7 @@ model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=Tru
 
 
 def part() -> float:
-    """Seconds of one epoch."""
+    """Seconds of three epochs."""
     started = time.perf_counter()
-    model.fit(x, y, epochs=1, batch_size=16, verbose=0)
+    model.fit(x, y, epochs=3, batch_size=16, verbose=0)
     return time.perf_counter() - started

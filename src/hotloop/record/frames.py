@@ -58,7 +58,7 @@ class Frames:
         if os.path.basename(filename).startswith("__autograph_generated"):
             return ""  # TensorFlow's rewriting of a user's function, with lines of its own
         path = os.path.realpath(filename)
-        if path.startswith(HERE) or not _LIBRARIES.isdisjoint(path.split(os.sep)):
+        if path.startswith(HERE) or _installed(path):
             return ""
         if self.folder and path.startswith(self.folder):
             return self.relative(path)
@@ -153,20 +153,25 @@ def package_of(filename: str) -> str:
     """The installed package that a file belongs to, or "". What AutoGraph wrote is TensorFlow's."""
     if os.path.basename(filename).startswith("__autograph_generated"):
         return "tensorflow"
-    parts = filename.split(os.sep)
-    for name in _LIBRARIES:
-        if name in parts[:-1]:
-            return parts[parts.index(name) + 1]
-    return ""
+    return _installed(filename).partition(os.sep)[0]
 
 
 def short_path(filename: str) -> str:
     """A library's file without the machine's own folders."""
+    return _installed(filename) or filename
+
+
+def _installed(filename: str) -> str:
+    """A library's file as its package names it, or "". TensorFlow may lie anywhere: the path of Python decides."""
     for name in _LIBRARIES:
         _, found, inside = filename.rpartition(f"{os.sep}{name}{os.sep}")
         if found:
             return inside
-    return filename
+    for package in LIBRARIES:
+        folder = os.path.dirname(getattr(sys.modules.get(package), "__file__", None) or "")
+        if folder and filename.startswith(folder + os.sep):
+            return package + filename[len(folder) :]
+    return ""
 
 
 def _is_library(name: str) -> bool:

@@ -1,0 +1,34 @@
+"""Whose a line is: the user's, TensorFlow's, or somebody else's."""
+
+from __future__ import annotations
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from hotloop.record.frames import Frames, package_of, short_path
+
+
+def test_a_library_is_known_by_the_folder_that_packages_are_installed_in() -> None:
+    assert package_of("/usr/lib/python3/dist-packages/keras/src/trainer.py") == "keras"
+    assert short_path("/env/lib/site-packages/tensorflow/python/ops.py") == "tensorflow/python/ops.py"
+    assert package_of("/home/me/project/keras/train.py") == ""
+
+
+def test_tensorflow_is_known_wherever_it_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On PYTHONPATH, say, or in a folder of the project itself."""
+    folder = tmp_path / "libs" / "tensorflow"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("")
+    (folder / "ops.py").write_text("")
+    module = types.ModuleType("tensorflow")
+    module.__file__ = str(folder / "__init__.py")
+    monkeypatch.setitem(sys.modules, "tensorflow", module)
+    assert package_of(str(folder / "ops.py")) == "tensorflow"
+    assert short_path(str(folder / "ops.py")) == "tensorflow/ops.py"
+    (tmp_path / "train.py").write_text("")
+    frames = Frames(tmp_path / "train.py", tmp_path)
+    assert frames.shown(str(tmp_path / "train.py")) == "train.py"
+    assert frames.shown(str(folder / "ops.py")) == ""
