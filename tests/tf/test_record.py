@@ -115,7 +115,7 @@ def test_the_time_of_tensorflows_import_is_set_apart(sessions: Made) -> None:
     recording, _ = sessions
     assert recording.meta["import_seconds"] > 0.5 * recording.meta["seconds"]
     assert recording.seconds == pytest.approx(sum(phases(recording).values()), rel=0.3)
-    assert phases(recording)["setup"] > 0.3 * recording.seconds
+    assert phases(recording)["setup"] > 0.1 * recording.seconds  # some thirty samples in all
     assert recording.meta["tensorflow"].startswith("2.")
 
 
