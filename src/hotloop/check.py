@@ -46,7 +46,12 @@ def check_files(
     chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
     processes = min(os.cpu_count() or 1, PROCESSES)
-    results = list(_each(work, shards(found, chosen, HELD // processes, processes), processes, progress))
+    parts = shards(found, chosen, HELD // processes, processes)
+    largest_first = sorted(
+        parts, key=found.size, reverse=True
+    )  # so that none is left alone with a large one at the end
+    answers = dict(_each(work, largest_first, processes, progress))
+    results = [answers[part[0]] for part in parts]
     unparsed = dict(found.unread.unparsed)
     for result in results:
         unparsed |= result.unparsed
@@ -100,8 +105,10 @@ class _Work:
         return {self.files.path(file) for file in shard}
 
 
-def _each(work: _Work, parts: Sequence[Sequence[Path]], processes: int, progress: Progress | None) -> Iterator[_Result]:
-    """The results of all parts in their order."""
+def _each(
+    work: _Work, parts: Sequence[Sequence[Path]], processes: int, progress: Progress | None
+) -> Iterator[tuple[Path, _Result]]:
+    """The results of all parts, by their first file."""
     processes = min(processes, len(parts))
     total = sum(len(part) for part in parts)
     done = 0
@@ -116,7 +123,7 @@ def _each(work: _Work, parts: Sequence[Sequence[Path]], processes: int, progress
             done += len(part)
             if progress:
                 progress(done, total)
-            yield result
+            yield part[0], result
 
 
 _inherited: list[_Work] = []

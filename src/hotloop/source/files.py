@@ -159,6 +159,9 @@ class Files:
         path = self.path(file)
         return path.partition("/")[0] if "/" in path else ""
 
+    def size(self, files: Iterable[Path]) -> int:
+        return sum(len(self.contents[file]) for file in files)
+
     def relevant(self) -> list[Path]:
         """Files that mention TensorFlow, and those that import such a file, however far: their loops count too."""
         chosen = {file for file, data in self.contents.items() if MENTIONS.search(data)}
@@ -197,7 +200,7 @@ def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[
             folder, filled = files.folder(file), 0
         parts[-1].append(file)
         filled += len(files.contents[file])
-    if sum(len(files.contents[file]) for part in parts for file in part) < SMALL:
+    if sum(files.size(part) for part in parts) < SMALL:
         return [[file for part in parts for file in part]] if parts else []
     while len(parts) < least and len(parts[-1]) > 1:
         parts.sort(key=len)
