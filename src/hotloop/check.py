@@ -47,9 +47,7 @@ def check_files(
     work = _Work(found, asked, low)
     processes = min(os.cpu_count() or 1, PROCESSES)
     parts = shards(found, chosen, HELD // processes, processes)
-    largest_first = sorted(
-        parts, key=found.size, reverse=True
-    )  # so that none is left alone with a large one at the end
+    largest_first = sorted(parts, key=found.size, reverse=True)  # none is left alone with a large one in the end
     answers = dict(_each(work, largest_first, processes, progress))
     results = [answers[part[0]] for part in parts]
     unparsed = dict(found.unread.unparsed)
