@@ -17,7 +17,7 @@ LIBRARIES = ("tensorflow", "keras", "tf_keras", "wrapt")
 HERE = str(Path(__file__).resolve().parent) + os.sep  # hotloop/record: never the user's
 CHILD = HERE + "child.py"
 PACKAGE = str(Path(__file__).resolve().parents[1]) + os.sep
-_LIBRARIES = frozenset({"site-packages", "dist-packages"})
+INSTALLED = frozenset({"site-packages", "dist-packages"})
 _INSIDE_ONE_FUNCTION = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 
 
@@ -163,7 +163,7 @@ def short_path(filename: str) -> str:
 
 def _installed(filename: str) -> str:
     """A library's file as its package names it, or "". TensorFlow may lie anywhere: the path of Python decides."""
-    for name in _LIBRARIES:
+    for name in INSTALLED:
         _, found, inside = filename.rpartition(f"{os.sep}{name}{os.sep}")
         if found:
             return inside

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
-LIBRARIES = frozenset({"site-packages", "dist-packages"})
+from hotloop.record.frames import INSTALLED
 
 
 @dataclass(frozen=True)
@@ -76,4 +76,4 @@ def _is_a_tool(program: Path) -> bool:
     """Installed beside Python, or part of it."""
     parts = set(program.parts)
     scripts, library = (Path(sysconfig.get_path(name)).resolve() for name in ("scripts", "stdlib"))
-    return not LIBRARIES.isdisjoint(parts) or program.parent == scripts or program.is_relative_to(library)
+    return not INSTALLED.isdisjoint(parts) or program.parent == scripts or program.is_relative_to(library)

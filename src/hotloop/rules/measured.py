@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hotloop import words
 from hotloop.model import Confidence, Cost, Event, Evidence, Finding, LoopRun, Place, Recording, Sample
@@ -96,6 +97,25 @@ def tracing(recording: Recording, at: Event, *, first_run: bool = False) -> floa
     traces = [e for e in recording.events if e.kind.startswith("trace.")]
     same = [e for e in traces if (e.subject, e.stack) == (at.subject, at.stack)]
     return sum(e.totals.get("first_run_seconds", 0.0) if first_run else e.seconds for e in same)
+
+
+def retraced(
+    rule: Rule, recording: Recording, traces: Iterable[Event], told: Callable[[Recurring, Mapping[str, Any]], str]
+) -> Iterator[Finding]:
+    """A finding for each site where a function of the program's own was traced again; `told` says why."""
+    for at in recurring(recording, traces):
+        last = at.events[-1].examples[-1] if at.events[-1].examples else {}
+        if not (last.get("user_defined") or last.get("created")):
+            continue
+        kept = at.total("bytes")
+        seconds = max(at.seconds, sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
+        evidence = [
+            Evidence("traces", at.count),
+            Evidence("each", at.seconds / at.count, "s"),
+            Evidence("memory kept", kept, "bytes"),
+        ]
+        message = f"`{at.events[0].subject}` was traced {told(at, last)}"
+        yield finding(rule, recording, at, seconds, message, evidence=evidence, bytes_per_step=kept / at.loop.steps)
 
 
 def growth_seconds(cold: Iterable[Event]) -> float:

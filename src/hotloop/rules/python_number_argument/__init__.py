@@ -20,10 +20,10 @@ that mixes it with another one fails.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from hotloop.model import Evidence, Finding, Fix, Recording
+from hotloop.model import Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.compiled import arguments, compiled_callee, has_signature, may_be_compiled
 from hotloop.rules.loops import InLoop, each, in_loop
@@ -66,22 +66,14 @@ def _changing(call: Call, callee: Scope | None, project: Project) -> Iterator[Fi
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     changed = [e for e in recording.of_kind("trace.value") if e.examples and _is_number(e.examples[-1].get("now"))]
-    for at in measured.recurring(recording, changed):
-        last = at.events[-1].examples[-1]
-        if not (last.get("user_defined") or last.get("created")):
-            continue
-        kept = at.total("bytes")
-        seconds = max(at.seconds, measured.sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
-        yield measured.finding(
-            RULE, recording, at, seconds,
-            f"`{at.events[0].subject}` was traced again {at.often} {{cost}}: argument `{last.get('argument')}` is a "
-            f"Python number that changes ({last.get('before')}, then {last.get('now')}). Pass a tensor.",
-            evidence=[
-                Evidence("traces", at.count), Evidence("each", at.seconds / at.count, "s"),
-                Evidence("memory kept", kept, "bytes"),
-            ],
-            bytes_per_step=kept / at.count,
-        )  # fmt: skip
+    return measured.retraced(RULE, recording, changed, _told)
+
+
+def _told(at: measured.Recurring, last: Mapping[str, Any]) -> str:
+    return (
+        f"again {at.often} {{cost}}: argument `{last.get('argument')}` is a Python number that changes "
+        f"({last.get('before')}, then {last.get('now')}). Pass a tensor."
+    )
 
 
 def _is_number(text: object) -> bool:

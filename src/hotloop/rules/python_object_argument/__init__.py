@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Finding, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.compiled import arguments, compiled_callee, has_signature, may_be_compiled
 from hotloop.rules.loops import InLoop, each, in_loop
@@ -175,22 +175,14 @@ class _Freshness:
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     changed = [e for e in recording.of_kind("trace.value", "trace.other") if e.examples and _is_object(e.examples[-1])]
-    for at in measured.recurring(recording, changed):
-        last = at.events[-1].examples[-1]
-        if not (last.get("user_defined") or last.get("created")):
-            continue
-        kept = at.total("bytes")
-        seconds = max(at.seconds, measured.sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
-        yield measured.finding(
-            RULE, recording, at, seconds,
-            f"`{at.events[0].subject}` was traced again {at.often} {{cost}}: argument `{last.get('argument')}` is "
-            f"another Python object each time (`{last.get('now')}`). Make it once, before the loop, or pass a tensor.",
-            evidence=[
-                Evidence("traces", at.count), Evidence("each", at.seconds / at.count, "s"),
-                Evidence("memory kept", kept, "bytes"),
-            ],
-            bytes_per_step=kept / at.loop.steps,
-        )  # fmt: skip
+    return measured.retraced(RULE, recording, changed, _told)
+
+
+def _told(at: measured.Recurring, last: Mapping[str, Any]) -> str:
+    return (
+        f"again {at.often} {{cost}}: argument `{last.get('argument')}` is another Python object each time "
+        f"(`{last.get('now')}`). Make it once, before the loop, or pass a tensor."
+    )
 
 
 def _is_object(example: Mapping[str, object]) -> bool:

@@ -20,34 +20,25 @@ unrolled, a layer that asks for it), a dimension of `None` fails and padding is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Finding, Recording
 from hotloop.rules import Rule, measured
 
 RULE = Rule(__name__)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    for at in measured.recurring(recording, recording.of_kind("trace.shape")):
-        event = at.events[0]
-        last = event.examples[-1] if event.examples else {}
-        if not (last.get("user_defined") or last.get("created")):
-            continue
+    def told(at: measured.Recurring, last: Mapping[str, Any]) -> str:
         names = {one.subject for one in at.events}
         calls = sum(e.count for e in recording.of_kind("call") if e.subject in names and e.place == at.place)
-        kept = at.total("bytes")
-        seconds = max(at.seconds, measured.sampled(recording, [at.place], "trace") * at.count / (at.count + 1))
-        yield measured.finding(
-            RULE, recording, at, seconds,
-            f"`{event.subject}` was traced once per new shape: {at.count + 1:,} shapes in "
-            f"{words.plural(max(calls, at.count + 1), 'call')} {{cost}}; argument `{last.get('argument')}` was "
-            f"{last.get('before')}, then {last.get('now')}. Give it an `input_signature` with `None` for what varies, "
-            "or `reduce_retracing=True`.",
-            evidence=[
-                Evidence("traces", at.count), Evidence("each", at.seconds / at.count, "s"),
-                Evidence("memory kept", kept, "bytes"),
-            ],
-            bytes_per_step=kept / at.loop.steps,
-        )  # fmt: skip
+        shapes = at.count + 1
+        return (
+            f"once per new shape: {shapes:,} shapes in {words.plural(max(calls, shapes), 'call')} {{cost}}; "
+            f"argument `{last.get('argument')}` was {last.get('before')}, then {last.get('now')}. "
+            "Give it an `input_signature` with `None` for what varies, or `reduce_retracing=True`."
+        )
+
+    return measured.retraced(RULE, recording, recording.of_kind("trace.shape"), told)
