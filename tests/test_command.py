@@ -150,12 +150,16 @@ def test_what_cannot_be_run_is_one_sentence(tmp_path: Path, words: list[str], sa
 @pytest.mark.parametrize(
     ("line", "python"),
     [
-        (f"#!{sys.executable}", sys.executable),
-        (f"#!{sys.executable} -E", sys.executable),
+        ("#!/usr/bin/python3", "/usr/bin/python3"),
+        ("#!/usr/bin/python3 -E", "/usr/bin/python3"),
+        ("#!/bin/sh\n'''exec' /usr/bin/python3 \"$0\" \"$@\"\n' '''", "/usr/bin/python3"),
         (f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''", sys.executable),
     ],
 )
-def test_a_script_names_its_python_on_its_first_line(tmp_path: Path, line: str, python: str) -> None:
+def test_a_script_names_its_python_on_its_first_line(
+    tmp_path: Path, line: str, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hotloop.record.command._checked", lambda python: python)
     script = tmp_path / "label"
     script.write_text(f"{line}\nprint(1)\n")
     script.chmod(0o755)

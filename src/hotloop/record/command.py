@@ -103,8 +103,9 @@ def _interpreter_of(script: Path) -> str | None:
     words = first[2:].decode(errors="replace").split()
     if words and os.path.basename(words[0]) == "env":
         words = [found for word in words[1:2] if (found := shutil.which(word))]
-    elif words[:1] == ["/bin/sh"]:  # how installers call a Python whose path is too long for a first line
-        words = re.findall(r"""^'''exec' "?([^" ]+)"? "\$0" "\$@"$""", second.decode(errors="replace").strip())
+    elif words[:1] == ["/bin/sh"]:  # how installers call a Python whose path has spaces or is too long for a first line
+        called = re.match(r"""'''exec' (?:"([^"]+)"|(\S+)) "\$0" "\$@"$""", second.decode(errors="replace").strip())
+        words = [called[1] or called[2]] if called else []
     return words[0] if words and _PYTHON.match(os.path.basename(words[0])) else None
 
 

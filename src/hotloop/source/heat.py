@@ -71,7 +71,8 @@ def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> f
 def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> float | None:
     if last_name(expr.func) not in COUNTED:
         return None
-    name = project.name_of(expr.func, scope)
+    value = project.at_sight(expr.func, scope)
+    name = value.name if value else ""
     if name in ("range", "trange", "tqdm.trange", "tqdm.auto.trange"):
         values = [number(a, scope, project) for a in expr.args]
         if not values or None in values:

@@ -127,7 +127,8 @@ class _Measure:
     def _call(self, expr: ast.Call, scope: Scope, depth: int) -> Size | None:
         if last_name(expr.func) not in MAKERS:
             return None
-        name = self.project.name_of(expr.func, scope)
+        value = self.project.at_sight(expr.func, scope)
+        name = value.name if value else ""
         if name in FROM_FILES:
             return Size(None)
         if name.startswith("keras.datasets.") and name.endswith(".load_data"):
