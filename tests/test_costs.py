@@ -101,6 +101,11 @@ def test_predict_on_a_batch_a_step_is_named_when_its_fixed_cost_weighs() -> None
     assert not list(predict_in_loop.diagnose(recording([LOOP], events=[predicted(12, 9.0, 3200, batches=100)])))
 
 
+def test_predict_on_a_chunk_of_a_large_job_is_left_alone() -> None:
+    """All at once may not fit."""
+    assert not list(predict_in_loop.diagnose(recording([LOOP], events=[predicted(12, 9.0, 2000, batches=4)])))
+
+
 def test_each_predict_is_charged_by_the_batches_it_computed() -> None:
     calls = [predicted(12, 2.0, 32), predicted(13, 9.0, 128, batches=4), event("call", 12, seconds=5.0, count=500)]
     small, large = predict_in_loop.diagnose(recording([LOOP], events=calls))

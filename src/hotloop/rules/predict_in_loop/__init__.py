@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 FEW_BATCHES = 5  # a call: with more, the work begins to outweigh the fixed cost
+MANY_ROWS = 256  # a call: with more, it is a chunk of a large job, and may be one for want of memory
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -74,7 +75,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
     per_batch = measured.compiled_batch(recording, "predict")
     for at in measured.recurring(recording, recording.of_kind("predict")):
         rows, batches = at.total("rows") / at.count, at.total("batches") / at.count
-        if rows <= 0 or batches > FEW_BATCHES:
+        if not 0 < rows <= MANY_ROWS or batches > FEW_BATCHES:
             continue
         each, compute = at.seconds / at.count, per_batch * batches
         seconds = max(0.0, at.seconds - measured.traced_once(recording, at) - compute * at.count)
