@@ -113,6 +113,7 @@ class Finding:
     cost: Cost | None = None
     evidence: tuple[Evidence, ...] = ()
     fix: Fix | Refusal | None = None
+    observed: Mapping[str, Any] = field(default_factory=dict, hash=False)  # what a fix may need: shapes, an argument
 
 
 @dataclass(frozen=True)
