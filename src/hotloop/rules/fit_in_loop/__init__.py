@@ -14,7 +14,9 @@ the examples and call `fit` once on all of them: one batch of 32 is far cheaper 
 **Not when**
 
 Each call gets a whole data set: one epoch per call, a fold, everything that a replay buffer holds. There the fixed cost
-disappears in the work.
+disappears in the work. The fix is tried before it is written: `fit` makes several steps of what is larger than its
+`batch_size`, and how large a batch is can seldom be read from the source. `callbacks` have no place in a single step, so
+that such a call is left alone.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.batches import BATCH, is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
@@ -125,3 +127,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 f"needs {words.duration(compute)}. Call `{single}`, or collect the examples and call `{kind}` once.",
                 evidence=[Evidence("calls", at.count), Evidence("rows per call", rows), Evidence("each", each, "s")],
             )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.fit_in_loop.on_batch import single_step
+
+    return single_step(finding, project, SINGLE)
