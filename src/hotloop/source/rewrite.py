@@ -73,6 +73,11 @@ class Rewriter:
         for stop, found in self._by_start.get(self._point(node.lineno, node.col_offset), []):
             if stop == end and isinstance(found, libcst.BaseExpression):
                 return found
+        if isinstance(node, ast.Tuple) and node.elts:  # `ast` counts its parentheses, LibCST does not
+            first = node.elts[0]
+            for _, found in self._by_start.get(self._point(first.lineno, first.col_offset), []):
+                if isinstance(found, libcst.Tuple) and len(found.elements) == len(node.elts):
+                    return found
         raise Refused("the expression is written in a way that cannot be rewritten", node)
 
     def statement(self, node: ast.stmt) -> cst.SimpleStatementLine | cst.BaseCompoundStatement:
@@ -102,6 +107,10 @@ class Rewriter:
     def before(self, statement: cst.CSTNode, *new: cst.CSTNode) -> None:
         """Put statements before one that stays."""
         self._changes[statement] = [*new, *self._changes.get(statement, [statement])]
+
+    def after(self, statement: cst.CSTNode, *new: cst.CSTNode) -> None:
+        """Put statements after one that stays."""
+        self._changes[statement] = [*self._changes.get(statement, [statement]), *new]
 
     def require_import(self, name: str) -> None:
         """`import name`, once, before the first plain import of the file unless it is there already."""

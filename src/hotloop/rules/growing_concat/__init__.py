@@ -15,7 +15,9 @@ is the faster of the two.
 **Not when**
 
 Each step needs the whole of it so far: text or frames that a model generates from what it has generated. Then keep a
-cache of states, or a tensor of the full length that is filled in. A few steps do not matter either.
+cache of states, or a tensor of the full length that is filled in. A few steps do not matter either. The fix leaves
+alone what the loop looks at as it grows, and parts that are changed in place afterwards: a concatenation copies, a list
+does not.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.loops import InLoop, each, outside_loops
@@ -102,3 +104,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             f"{words.size(sizes[-1])}. Collect the parts in a list and concatenate once, after the loop.",
             evidence=[Evidence("copied", copied, "bytes"), Evidence("concatenations", at.count)],
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.growing_concat.collect import collect
+
+    return collect(finding, project)

@@ -7,9 +7,9 @@ STEPS = 2000
 weights = tf.random.stateless_normal([4, 64], seed=(1, 2))
 samples = tf.random.stateless_normal([8, 4], seed=(3, 4))
 
-parts = []
+scores_parts = [tf.zeros([0, 64])]
 for step in range(STEPS):
     batch = tf.matmul(samples, weights)
-    parts.append(batch)
-scores = tf.concat(parts, axis=0)
+    scores_parts.append(batch)
+scores = tf.concat(scores_parts, axis=0)
 print(f"{scores.shape[0]} scores, largest {float(tf.reduce_max(scores)):.4f}")

@@ -1,0 +1,227 @@
+"""The fix: append the parts to a list in the loop, and put them together once, after it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hotloop.model import Finding, Fix
+from hotloop.rules.growing_concat.growth import Growth, growths
+from hotloop.rules.growing_concat.sharing import refuse_shared
+from hotloop.rules.moving import put_before, statements_around
+from hotloop.source.module import Loop, Scope, place_of
+from hotloop.source.rewrite import Refused, Rewriter
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+LISTED = ("values", "arrays", "xs")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done: the statement that grows `name`, what it adds, and how the loop begins."""
+
+    growth: Growth
+    name: str
+    loop: ast.For | ast.While  # the outermost in which it keeps growing
+    added: list[ast.expr]
+    in_front: bool  # the new part goes before what is there
+    replaced: ast.stmt  # the growth, or the `if` that tells the first part from the others
+    begins_with: str  # "value", "none" or "first"
+
+
+def collect(finding: Finding, project: Project) -> Fix:
+    module = project.modules[finding.place.path]
+    growth = next((g for g in growths(module, project) if place_of(module, g.statement) == finding.place), None)
+    if growth is None:
+        raise Refused("the source is no longer what was checked")
+    plan = _planned(growth, project)
+    rewriter = Rewriter(module)
+    parts = rewriter.new_name(f"{plan.name}_parts", growth.where.scope)
+    _begin(rewriter, plan, parts)
+    _append(rewriter, plan, parts)
+    rewriter.after(rewriter.statement(plan.loop), _joined(rewriter, plan, parts))
+    return rewriter.fix(f"collect the parts of `{plan.name}` in a list", "verify")
+
+
+# -- whether it may be done --------------------------------------------------------------------------------------------
+
+
+def _planned(growth: Growth, project: Project) -> Plan:
+    target, scope, loop = growth.statement.targets[0], growth.where.scope, growth.loops[-1]
+    if not isinstance(target, ast.Name):
+        raise Refused(f"others may read `{growth.target}` while the loop runs: collect in a local name first", target)
+    if not isinstance(loop.node, ast.For | ast.While):
+        raise Refused("the loop is asynchronous", growth.statement)
+    if project.traced(growth.where) or _is_tensor_loop(loop, project):
+        raise Refused("the loop is compiled: write the parts into a `tf.TensorArray` instead", loop.node)
+    added, in_front = _added(growth)
+    replaced, begins = _beginning(growth, added, loop)
+    name = target.id
+    _refuse_other_reads(name, growth, replaced, loop.node)
+    _refuse_far_reads(name, scope)
+    _refuse_handlers(loop.node, growth.statement, scope)
+    refuse_shared(added, growth.where, loop, project)
+    return Plan(growth, name, loop.node, added, in_front, replaced, begins)
+
+
+def _is_tensor_loop(loop: Loop, project: Project) -> bool:
+    iterable = loop.iterable
+    return isinstance(iterable, ast.Call) and project.name_of(iterable.func, loop.where.scope) == "tf.range"
+
+
+def _listed(call: ast.Call) -> ast.expr:
+    """`[x, y]` of `concat([x, y], 0)`."""
+    return call.args[0] if call.args else next(k.value for k in call.keywords if k.arg in LISTED)
+
+
+def _added(growth: Growth) -> tuple[list[ast.expr], bool]:
+    """The parts that a step adds, and whether they go in front."""
+    call = growth.statement.value
+    assert isinstance(call, ast.Call)
+    given = _listed(call)
+    elements = given.elts if isinstance(given, ast.List | ast.Tuple) else call.args[:2]
+    spelled = [ast.unparse(element) for element in elements]
+    if spelled.count(growth.target) > 1 or any(isinstance(element, ast.Starred) for element in elements):
+        raise Refused("what it grows by is not spelled out", growth.statement)
+    if spelled[0] == growth.target:
+        return elements[1:], False
+    if spelled[-1] == growth.target and len(elements) == 2:
+        return elements[:1], True
+    raise Refused(f"it grows on both sides of `{growth.target}`", growth.statement)
+
+
+def _beginning(growth: Growth, added: list[ast.expr], loop: Loop) -> tuple[ast.stmt, str]:
+    """`if x is None: x = y` before `else: x = concat([x, y])`: the whole `if` is one `append`."""
+    for node in ast.walk(loop.node):
+        if isinstance(node, ast.If) and growth.statement in node.orelse:
+            break
+    else:
+        return growth.statement, "value"
+    first = node.body[0]
+    same = isinstance(first, ast.Assign) and [ast.unparse(t) for t in first.targets] == [growth.target]
+    if len(node.body) + len(node.orelse) > 2 or len(added) > 1 or not same or not isinstance(first, ast.Assign):
+        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", node)
+    if ast.dump(first.value) != ast.dump(added[0]):
+        raise Refused(f"the first part of `{growth.target}` is made otherwise than the rest", node)
+    test = ast.unparse(node.test)
+    if test == f"{growth.target} is None":
+        return node, "none"
+    if test in _first_tests(loop) and len(growth.loops) == 1:
+        return node, "first"
+    raise Refused(f"whether `{test}` holds in the first step alone cannot be seen", node)
+
+
+def _first_tests(loop: Loop) -> set[str]:
+    """`i == 0` in `for i, x in enumerate(xs)` or `for i in range(n)`."""
+    iterable, target = loop.iterable, getattr(loop.node, "target", None)
+    if not isinstance(iterable, ast.Call):
+        return set()
+    counted = ast.unparse(iterable.func)
+    index = target.elts[0] if isinstance(target, ast.Tuple) and counted == "enumerate" else target
+    plain = len(iterable.args) == 1 and not iterable.keywords
+    if counted not in ("enumerate", "range") or not plain or not isinstance(index, ast.Name):
+        return set()
+    return {f"{index.id} == 0", f"not {index.id}"}
+
+
+def _refuse_other_reads(name: str, growth: Growth, replaced: ast.stmt, loop: ast.AST) -> None:
+    excused = {id(node) for node in ast.walk(replaced)}
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Name) and node.id == name and id(node) not in excused:
+            raise Refused(f"the loop looks at `{name}` as it grows", node)
+
+
+def _refuse_far_reads(name: str, scope: Scope) -> None:
+    """A function that sees the name could be called in the loop."""
+    if name in scope.outer_names:
+        raise Refused(f"`{name}` belongs to another scope", scope.node)
+    for other in scope.module.scopes:
+        if other is scope or not other.is_function or other.owner(name) is not scope:
+            continue
+        for node in ast.walk(other.node):
+            if isinstance(node, ast.Name) and node.id == name:
+                raise Refused(f"`{other.name}` reads `{name}` too", node)
+
+
+def _refuse_handlers(loop: ast.AST, statement: ast.stmt, scope: Scope) -> None:
+    """After an exception that is caught, `x` would lack what was gathered, or an error would come later."""
+    for node in ast.walk(scope.node):
+        if isinstance(node, ast.Try | ast.TryStar):
+            inside = [inner for part in node.body for inner in ast.walk(part)]
+            if loop in inside or statement in inside:
+                raise Refused("it stands in a `try`, after which part of it may be wanted", node)
+
+
+# -- doing it ----------------------------------------------------------------------------------------------------------
+
+
+def _begin(rewriter: Rewriter, plan: Plan, parts: str) -> None:
+    start = _start(plan)
+    if plan.begins_with == "none" and (start is None or ast.unparse(start.value) != "None"):
+        raise Refused(f"`{plan.name}` is not plainly `None` before the loop", plan.replaced)
+    if start is not None:
+        assert isinstance(start.value, ast.expr)
+        value = rewriter.code(rewriter.expression(start.value)) if plan.begins_with == "value" else ""
+        old: Any = rewriter.statement(start)
+        new: Any = rewriter.parse_block(f"{parts} = [{value}]")[0]
+        line = old.body[0].with_changes(targets=new.body[0].targets, value=new.body[0].value)
+        rewriter.replace(old, old.with_changes(body=[line]))
+        return
+    line = f"{parts} = [{plan.name}]" if plan.begins_with == "value" else f"{parts} = []"
+    put_before(rewriter, plan.loop, rewriter.parse_block(line)[0])
+
+
+def _start(plan: Plan) -> ast.Assign | None:
+    """The statement before the loop that begins the name, where nothing between them reads it."""
+    scope = plan.growth.where.scope
+    block = statements_around(scope.module, plan.loop)
+    inside = {id(node) for node in ast.walk(plan.loop)}
+    bindings = [b for b in scope.bindings[plan.name] if id(b.node) not in inside]
+    for statement in reversed(block[: block.index(plan.loop)]):
+        if isinstance(statement, ast.Assign) and [ast.unparse(t) for t in statement.targets] == [plan.name]:
+            first = bindings and bindings[0].node is statement
+            later = [b for b in bindings if b.node is not statement]
+            return statement if first and all(_lineno(b.node) > _lineno(plan.loop) for b in later) else None
+        if any(isinstance(node, ast.Name) and node.id == plan.name for node in ast.walk(statement)):
+            return None
+    return None
+
+
+def _lineno(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
+
+
+def _append(rewriter: Rewriter, plan: Plan, parts: str) -> None:
+    added = [rewriter.code(rewriter.expression(part)) for part in plan.added]
+    text = f"{parts}.append({added[0]})" if len(added) == 1 else f"{parts}.extend([{', '.join(added)}])"
+    old: Any = rewriter.statement(plan.replaced)
+    new: Any = rewriter.parse_block(text)[0]
+    if plan.replaced is plan.growth.statement:
+        new = old.with_changes(body=new.body)  # with the comment behind it
+    rewriter.replace(old, new.with_changes(leading_lines=old.leading_lines))
+
+
+def _joined(rewriter: Rewriter, plan: Plan, parts: str) -> Any:
+    call = plan.growth.statement.value
+    assert isinstance(call, ast.Call)
+    listed = f"{parts}[::-1]" if plan.in_front else parts
+    spelled = ast.unparse(call.func)
+    if spelled.rpartition(".")[2] == "append":
+        home = spelled.rpartition(".")[0]
+        if not home:
+            raise Refused(f"there is no `concatenate` in sight for `{spelled}`", call)
+        axis = next((k.value for k in call.keywords if k.arg == "axis"), call.args[2] if call.args[2:] else None)
+        text = f"{home}.concatenate({listed}, axis={ast.unparse(axis) if axis is not None else None})"
+    else:
+        found: Any = rewriter.expression(call)
+        given = rewriter.expression(_listed(call))
+        arguments = [
+            a.with_changes(value=rewriter.parse_expression(listed)) if a.value is given else a for a in found.args
+        ]
+        text = rewriter.code(found.with_changes(args=arguments))
+    if plan.begins_with == "none":
+        text += f" if {parts} else None"
+    return rewriter.parse_block(f"{plan.name} = {text}")[0]
