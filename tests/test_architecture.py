@@ -23,7 +23,7 @@ FLOORS = (
     {"source", "loops", "results"},
     {"rules"},
     {"baseline", "cache", "check", "diagnose", "record", "report"},
-    {"verify", "fix", "gate", "guard", "label", "environment", "watching"},
+    {"fix", "gate", "guard", "label", "environment", "mending", "proving", "verify", "watching", "workshop", "writing"},
     {"cli", "integrations", "__main__", ""},  # "": the package's own __init__
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

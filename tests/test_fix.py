@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.fix import apply_fixes, diff, mend, write_files
+from hotloop.mending import apply_fixes, diff, mend
 from hotloop.model import HotloopError
 from hotloop.rules import all_rules
 from hotloop.source.rewrite import apply_edits, edits_between
+from hotloop.writing import write_files
 
 LABELS = b"""import os
 

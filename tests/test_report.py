@@ -20,6 +20,7 @@ from recordings import loop, recording, sample
 
 from hotloop.cli import main
 from hotloop.model import (
+    Change,
     Cost,
     Event,
     Evidence,
@@ -373,6 +374,7 @@ def test_every_field_of_the_report_is_documented() -> None:
         Place,
         Cost,
         Evidence,
+        Change,
         Fix,
         Refusal,
         Symptom,

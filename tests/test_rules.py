@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hotloop.cli import main
-from hotloop.fix import apply_fixes
+from hotloop.mending import apply_fixes
 from hotloop.model import Recording
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.specimens import expectations, plain, renamed, specimen, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hotloop.fix import mend
+from hotloop.mending import mend
 from hotloop.rules import all_rules
 
 HEAD = "import keras\nimport tensorflow.compat.v1 as tf\n"

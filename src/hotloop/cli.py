@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("terminal", "json")
 FINDING_FORMATS = (*FORMATS, "sarif", "github", "junit")
+TRIAL_FORMATS = (*FORMATS, "markdown")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -81,9 +82,17 @@ def build_parser() -> argparse.ArgumentParser:
     report.set_defaults(handler=_report)
 
     fix = verbs.add_parser("fix", help="rewrite the source, prove it faster with the same results, then write it")
-    fix.add_argument("--run", required=True, metavar="'PROGRAM ARGS'", help="the program to measure and to prove on")
-    fix.add_argument("--write", action="store_true", help="write what was proved; without it, only show")
-    _add_output(fix)
+    fix.add_argument("paths", nargs="*", metavar="PATH", help="files and folders to mend from their source alone")
+    fix.add_argument("--run", metavar="'PROGRAM ARGS'", help="the program to measure and to prove on")
+    fix.add_argument("--last", action="store_true", help="the program of the last recording, which need not run again")
+    fix.add_argument("--budget", metavar="5m", help="how long proving may take (s, m or h; default 10m)")
+    fix.add_argument("--write", action="store_true", help="write what is safe or proved; without it, only show")
+    fix.add_argument("--unproved", action="store_true", help="with --write: also what would need a proof")
+    fix.add_argument("--backup", action="store_true", help="keep the files as they were, as FILE.orig")
+    fix.add_argument("--select", action="append", default=[], metavar="RULE", help="only these rules")
+    fix.add_argument("--ignore", action="append", default=[], metavar="RULE", help="not these rules")
+    fix.add_argument("--html", metavar="FILE", help="also write one offline page")
+    _add_output(fix, TRIAL_FORMATS)
     fix.set_defaults(handler=_fix)
 
     compare = verbs.add_parser("compare", help="two programs: which loop is faster, and are the results the same")
@@ -211,11 +220,21 @@ def _failed(report: Report, wanted: Sequence[str]) -> int:
 
 
 def _fix(arguments: argparse.Namespace) -> int:
-    from hotloop.fix import fix_program
+    from hotloop.fix import Wanted, fix_paths
+    from hotloop.gate import Request
 
-    report = fix_program(_words(arguments.run), write=arguments.write)
+    wanted = Wanted(arguments.write, arguments.unproved, arguments.backup)
+    request = Request(arguments.paths or ["."], arguments.select, arguments.ignore)
+    if arguments.run or arguments.last:
+        from hotloop.proving import fix_program
+
+        _show(fix_program(_words(arguments.run), wanted), arguments)
+        return 0
+    report, failures = fix_paths(request, wanted)
     _show(report, arguments)
-    return 0
+    for failure in failures:
+        _complain(failure)
+    return 2 if failures else 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:

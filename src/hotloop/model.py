@@ -84,6 +84,17 @@ class Refusal:
 
 
 @dataclass(frozen=True)
+class Change:
+    """A fix as `hotloop fix` answers for it: `written`, `proved`, `offered` (nobody proved it yet), or `shown` only."""
+
+    rule: str
+    place: Place  # in the file as it was
+    title: str
+    safety: Safety
+    state: str
+
+
+@dataclass(frozen=True)
 class Evidence:
     name: str
     value: float
@@ -354,6 +365,7 @@ class Report:
     lines: tuple[LineCost, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     version: int = REPORT_VERSION
+    changes: tuple[Change, ...] = ()  # what `fix` made, offers or shows
 
 
 def _json(recording: Recording) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.fix import mend
+from hotloop.mending import mend
 from hotloop.rules import find_rule
 
 HEAD = """

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hotloop import words
-from hotloop.model import Finding, LoopSummary, Report, Trial
+from hotloop.model import Change, Finding, LoopSummary, Report, Trial
 from hotloop.report import charts, happened, phrases
 from hotloop.report.excerpt import Sources
 from hotloop.report.listing import listings
@@ -53,9 +53,10 @@ def _body(report: Report, sources: Sources) -> Iterator[str]:
     yield from section("Input pipelines", pipelines(report), about)
     if report.diff:
         yield from section("Change", [f"<pre>{_diff(report.diff)}</pre>"])
+    yield from section("Changes", _changes(report.changes))
     if report.trials:
         yield from section("Proof", [_trials(report.trials)])
-    yield from section("Not fixed", (card(f"<p>{prose(f'{r.place}: {r.reason}')}</p>") for r in report.refusals))
+    yield from section("Not fixed", (card(f"<p>{prose(said)}</p>") for said in phrases.refused(report)))
     yield from section("Notes", (card(f"<p>{prose(note)}</p>") for note in report.notes))
     yield from section("Defects of hotloop itself", _defects(report))
     if events := happened.rest(report):
@@ -157,6 +158,12 @@ def _trials(trials: Sequence[Trial]) -> str:
     ]
     said = "".join(f"<p>{prose(' '.join((phrases.verdict(trial), *trial.notes)))}</p>" for trial in trials)
     return card(table(("change", "loops take", "speed-up", "results", "verdict"), rows) + said)
+
+
+def _changes(changes: Sequence[Change]) -> Iterator[str]:
+    if changes:
+        rows = [(e(phrases.STATES[c.state, c.safety]), e(c.place), e(c.rule), prose(c.title)) for c in changes]
+        yield card(table(("", "where", "rule", "change"), rows))
 
 
 def _diff(diff: str) -> str:

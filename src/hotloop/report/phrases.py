@@ -31,6 +31,17 @@ VERDICTS = {
     "different-results": "different results",
 }
 
+STATES = {
+    ("written", "safe"): "written",
+    ("written", "verify"): "written",
+    ("proved", "safe"): "proved",
+    ("proved", "verify"): "proved",
+    ("offered", "safe"): "safe",
+    ("offered", "verify"): "to prove",
+    ("shown", "advice"): "by hand",
+}
+PLACES = 4  # that are named of those with the same reason
+
 
 def clean(text: str) -> str:
     """Text from outside, made harmless: no escape sequence, nothing that a terminal or a file cannot take."""
@@ -117,6 +128,20 @@ def remedy(finding: Finding) -> tuple[str, str]:
     if isinstance(finding.fix, Refusal):
         return "no fix", finding.fix.reason
     return "", ""
+
+
+def refused(report: Report) -> list[str]:
+    """Why things were not fixed, each reason once: the commonest first, with the first places that it holds for."""
+    groups: dict[str, list[Refusal]] = {}
+    for refusal in report.refusals:
+        groups.setdefault(re.sub(r"`[^`]*`", "`...`", refusal.reason), []).append(refusal)
+    said = []
+    for general, group in sorted(groups.items(), key=lambda item: -len(item[1])):
+        same = len({refusal.reason for refusal in group}) == 1
+        places = ", ".join(str(refusal.place) for refusal in group[:PLACES])
+        more = f" and {words.count(len(group) - PLACES)} more" if len(group) > PLACES else ""
+        said.append(f"{places}{more}: {group[0].reason if same else general}")
+    return said
 
 
 def way_out(finding: Finding) -> str:

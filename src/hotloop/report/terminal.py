@@ -8,7 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING
 
 from hotloop import series, words
-from hotloop.model import Finding, LoopSummary, Report, Symptom, Trial
+from hotloop.model import Change, Finding, LoopSummary, Report, Symptom, Trial
 from hotloop.report import phrases
 from hotloop.report.excerpt import Line, Sources
 
@@ -71,8 +71,10 @@ def _print(console: Console, report: Report, sources: Sources) -> None:
         blocks.append(list(_diff(report.diff)))
     if report.trials:
         blocks.append([_trials(report.trials), *_trial_notes(report.trials)])
+    if report.changes:
+        blocks.append([_changes(report.changes)])
     if report.refusals:
-        blocks.append([_labelled("not fixed", f"{r.place}: {r.reason}", "yellow") for r in report.refusals])
+        blocks.append([_labelled("not fixed", said, "yellow") for said in phrases.refused(report)])
     if report.notes:
         blocks.append([_labelled("note", note, "dim") for note in _few(report.notes)])
     blocks += [list(_defect(said, trace)) for said, trace in phrases.defects(report)]
@@ -286,6 +288,18 @@ def _trials(trials: tuple[Trial, ...]) -> Table:
             phrases.speedup(trial),
             phrases.results(trial),
             _text(phrases.VERDICTS[trial.verdict], VERDICTS.get(trial.verdict, "bold red")),
+        )
+    return table
+
+
+def _changes(changes: tuple[Change, ...]) -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for change in changes:
+        style = "green" if change.state in ("written", "proved") else "yellow"
+        table.add_row(
+            _text(phrases.STATES[change.state, change.safety], style), _text(f"{change.place}: {change.title}")
         )
     return table
 
