@@ -11,8 +11,10 @@ from pathlib import Path
 
 Line = tuple[str, int]  # path as the recording shows it, line
 Stack = tuple[Line, ...]  # the user's frames, innermost first
+_Known = tuple[types.CodeType, Line | None, bool]  # the code, held for its id; the user's line; a comprehension's
 
 DEPTH = 8
+PLACES = 4096  # in code, whose lines are remembered
 LIBRARIES = ("tensorflow", "keras", "tf_keras", "wrapt")
 HERE = str(Path(__file__).resolve().parent) + os.sep  # hotloop/record: never the user's
 CHILD = HERE + "child.py"
@@ -31,6 +33,7 @@ class Frames:
         self.folder = "" if tool else str(home) + os.sep
         self.root = str(cwd) if tool or program.is_relative_to(cwd) else str(home)
         self._known: dict[str, str] = {}
+        self._lines: dict[tuple[int, int], _Known] = {}
         self._packages: dict[str, str] = {}
         self._foreign = tuple(
             {str(Path(p).resolve()) + os.sep for name, p in sysconfig.get_paths().items() if _is_library(name)}
@@ -46,6 +49,7 @@ class Frames:
     def adopt(self, filename: str, shown: str) -> None:
         """Code that lies in no file of its own is the user's: a cell of a notebook."""
         self._known[filename] = shown
+        self._lines.clear()
 
     def relative(self, filename: str) -> str:
         """Any path, relative to the root where it lies under it."""
@@ -69,18 +73,26 @@ class Frames:
     def stack(self, frame: types.FrameType | None, depth: int = DEPTH) -> Stack:
         """The user's lines that are running, seen from `frame` outwards."""
         found: list[Line] = []
-        known = self._known
+        lines = self._lines
         while frame is not None and len(found) < depth:
             code = frame.f_code
-            shown = known.get(code.co_filename)
-            if shown is None:
-                shown = self.shown(code.co_filename)
-            if shown:
-                found.append((shown, frame.f_lineno))
-                if code.co_name in _INSIDE_ONE_FUNCTION:
+            _, line, is_inside = lines.get((id(code), frame.f_lasti)) or self._look_up(frame, code)
+            if line is not None:
+                found.append(line)
+                if is_inside:
                     frame = _skip_home(frame)
-            frame = frame.f_back if frame is not None else None
+            frame = frame.f_back
         return tuple(found)
+
+    def _look_up(self, frame: types.FrameType, code: types.CodeType) -> _Known:
+        """Once per place in the code: Python counts lines from the start of a function, 7 us in one of 300 lines."""
+        if len(self._lines) >= PLACES:
+            self._lines.clear()
+        shown = self.shown(code.co_filename)
+        line = (shown, frame.f_lineno) if shown else None
+        known = code, line, code.co_name in _INSIDE_ONE_FUNCTION
+        self._lines[id(code), frame.f_lasti] = known
+        return known
 
     def nearest_user(self, through: tuple[str, ...] = LIBRARIES) -> Line | None:
         """The user's line that asked for this, if only `through` these packages (and us) lie between."""

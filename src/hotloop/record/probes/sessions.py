@@ -55,14 +55,17 @@ def install(log: Log) -> None:
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
         graph = this.graph
         ops = operations(graph)
-        seen = sessions.setdefault(this, _Seen())
-        key = (_key(fetches), _key(list(feeds) if feeds else ()))
+        seen = sessions.get(this)
+        if seen is None:
+            seen = sessions[this] = _Seen()
+        key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
-        if len(seen.keys) < _KEYS:
+        if cold and len(seen.keys) < _KEYS:
             seen.keys.add(key)
         seen.graph_ops = ops
         grown = ops - graphs.get(graph, ops)
-        graphs[graph] = ops
+        if grown or cold:
+            graphs[graph] = ops
         again = updated = False
         if len(seen.keys) > 1:  # else there is no other value that could be computed
             again = _is_again(seen, key[0], feeds)
@@ -73,13 +76,8 @@ def install(log: Log) -> None:
 
     def run_ends(state: Any, seconds: float, result: Any) -> None:
         cold, log.doing, where, numbers = state
-        log.emit(
-            "session.cold" if cold else "session.run",
-            subject=where,
-            seconds=seconds,
-            totals=numbers,
-            example={**numbers, "seconds": round(seconds, 6)} if cold else None,
-        )
+        tally = log.tally("session.cold" if cold else "session.run", where, log.frames.here())
+        tally.add(seconds, numbers, {**numbers, "seconds": round(seconds, 6)} if cold else None)
 
     watch(log, session, "__init__", lambda args, kwargs: args[0], made)
     watch(log, session, "close", close_begins, closed)
