@@ -74,6 +74,7 @@ class Case:
     after: str = ""
     line: int = 0
     reason: str = ""
+    advised: str = ""
 
 
 def cases() -> Iterator[Case]:
@@ -83,6 +84,10 @@ def cases() -> Iterator[Case]:
             before, mark, after = rest.partition("--- becomes\n")
             if mark:
                 yield Case(file.stem, title, before, after.rstrip("\n") + "\n")
+                continue
+            before, mark, after = rest.partition("--- advises\n")
+            if mark:
+                yield Case(file.stem, title, before, advised=after.rstrip("\n") + "\n")
                 continue
             before, _, refused = rest.partition("--- refused on line ")
             line, _, reason = refused.strip().partition(": ")
@@ -95,6 +100,7 @@ def of(chosen: Iterable[Case]) -> pytest.MarkDecorator:
 
 REFUSED = [case for case in cases() if case.reason]
 REWRITTEN = [case for case in cases() if case.after]
+ADVISED = [case for case in cases() if case.advised]
 
 
 @of(REFUSED)
@@ -108,6 +114,15 @@ def test_a_fix_leaves_alone_and_says_why(case: Case) -> None:
 def test_a_fix_rewrites(case: Case) -> None:
     ast.parse(case.after)
     assert rewritten(case.rule, case.before.encode()).decode() == case.after
+
+
+@of(ADVISED)
+def test_a_fix_that_gives_other_numbers_is_shown_and_not_made(case: Case) -> None:
+    before = {"program.py": case.before.encode()}
+    result = mended(find_rule(case.rule), before)
+    assert result.contents == before
+    ((_, fix),) = result.advice
+    assert apply_edits(before["program.py"], fix.edits).decode() == case.advised
 
 
 @of(REWRITTEN)

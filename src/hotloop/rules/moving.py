@@ -180,7 +180,9 @@ def refuse_stale_attributes(nodes: Iterable[ast.AST], scope: Scope, project: Pro
                 )
 
 
-def way_out(where: Context, needed: dict[str, Scope], what: str) -> ast.stmt:
+def way_out(
+    where: Context, needed: dict[str, Scope], what: str, instead: str = "pass it as an argument first"
+) -> ast.stmt:
     """The outermost loop around code that changes nothing it needs: it may move before this statement."""
     anchor: ast.stmt | None = None
     loop = where.loop
@@ -188,7 +190,7 @@ def way_out(where: Context, needed: dict[str, Scope], what: str) -> ast.stmt:
         for name, owner in sorted(needed.items(), key=lambda item: item[0]):
             culprit = change_of(name, owner, loop)
             if culprit is not None and anchor is None:
-                reason = f"`{what}` reads `{name}`, which the loop changes: pass it as an argument first"
+                reason = f"`{what}` reads `{name}`, which the loop changes: {instead}"
                 raise Refused(reason, culprit)
             if culprit is not None:
                 return anchor  # type: ignore[return-value]

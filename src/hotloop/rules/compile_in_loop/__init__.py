@@ -15,6 +15,8 @@ which only one trains them.
 **Not when**
 
 Each step has a model of its own, or `trainable` changed and must be taken up: a handful of compilations are not a loop.
+A new compilation also forgets the optimizer's momentum. The fix keeps it, which is mostly what was meant, with other
+numbers: where the optimizer has a memory, the fix is shown and not applied.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.rows import holds_model
@@ -121,3 +123,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             "each. Compile once, before the loop.",
             evidence=[Evidence("compilations", at.count), Evidence("tracing again", tracing, "s")],
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.compile_in_loop.once import compile_once
+
+    return compile_once(finding, project)

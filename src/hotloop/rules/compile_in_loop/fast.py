@@ -12,10 +12,11 @@ x = rng.normal(size=(32, 8)).astype("float32")
 y = x.sum(axis=1, keepdims=True)
 
 model = tf.keras.Sequential([tf.keras.Input([8]), tf.keras.layers.Dense(1)])
-model.compile(optimizer=tf.keras.optimizers.SGD(RATE), loss="mse")
 
+model.compile(optimizer=tf.keras.optimizers.SGD(), loss="mse")
 for step in range(STEPS):
-    model.optimizer.learning_rate = RATE / (1 + step)
+    rate = RATE / (1 + step)
+    model.optimizer.learning_rate = rate
     model.reset_metrics()
     loss = model.train_on_batch(x, y)
 print(f"loss {float(loss):.4f}")

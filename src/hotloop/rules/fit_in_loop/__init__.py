@@ -15,8 +15,8 @@ the examples and call `fit` once on all of them: one batch of 32 is far cheaper 
 
 Each call gets a whole data set: one epoch per call, a fold, everything that a replay buffer holds. There the fixed cost
 disappears in the work. The fix is tried before it is written: `fit` makes several steps of what is larger than its
-`batch_size`, and how large a batch is can seldom be read from the source. A call with `callbacks`, which have no place in
-a single step, is left alone.
+`batch_size`, and how large a batch is can seldom be read from the source. A call with `callbacks`, which one step does
+not have, is left alone.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.hoisting import assigned_name, hoist_expression, hoist_statement, refuse_second_binding
 from hotloop.rules.moving import (
     call_at,
     defined_at,
     mutated_names,
     needs,
     not_an_elif,
-    put_before,
     spaced,
     statements_around,
     way_out,
@@ -51,7 +51,7 @@ def _definition(scope: Scope, project: Project) -> Fix:
     body: list[ast.stmt] = getattr(where.loop.node, "body", [])
     if node not in body:
         raise Refused(f"`{scope.name}` is defined in a block within the loop, not in each step", node)
-    _refuse_second_binding(scope.name, node, where)
+    refuse_second_binding(scope.name, node, where)
     needed = needs([node], where.scope, project)
     needed.pop(scope.name, None)
     anchor = way_out(where, needed, scope.name)
@@ -71,13 +71,6 @@ def _definition(scope: Scope, project: Project) -> Fix:
             lines.pop(0)
         rewriter.replace(following, following.with_changes(leading_lines=lines))
     return rewriter.fix(f"create `{scope.name}` once, before the loop", "verify")
-
-
-def _refuse_second_binding(name: str, node: ast.AST, where: Context) -> None:
-    others = [b for b in where.scope.bindings.get(name, []) if b.node is not node]
-    if others:
-        line = getattr(others[0].node, "lineno", 0)
-        raise Refused(f"`{name}` is also given another value on line {line}", others[0].node)
 
 
 def _refuse_calls_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef, where: Context, project: Project) -> None:
@@ -167,10 +160,11 @@ def _call(call: Call, factory: Scope | None, project: Project) -> Fix:
     anchor = not_an_elif(where.scope.module, way_out(where, needed, what))
     _refuse_effects(call, factory, what, project)
 
-    statement = where.statement
-    assigned = isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is node
-    if assigned and isinstance(statement, ast.Assign | ast.AnnAssign):
-        return _assignment(statement, anchor, where)
+    name = assigned_name(call, "function")
+    if name and where.statement is not None:
+        rewriter = Rewriter(where.scope.module)
+        hoist_statement(rewriter, where.statement, anchor)
+        return rewriter.fix(f"create `{name}` once, before the loop", "verify")
     return _inline(call, anchor, _name_for(node) if factory is None else "compiled")
 
 
@@ -188,35 +182,13 @@ def _refuse_effects(call: Call, factory: Scope | None, what: str, project: Proje
         refuse_python(body if isinstance(body, list) else [body], scope, what, project)
 
 
-def _assignment(statement: ast.Assign | ast.AnnAssign, anchor: ast.stmt, where: Context) -> Fix:
-    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-    if len(targets) != 1 or not isinstance(targets[0], ast.Name):
-        shown = " = ".join(ast.unparse(target) for target in targets)
-        raise Refused(f"each step keeps its function in `{shown}`", statement)
-    name = targets[0].id
-    if where.loop is None or statement not in getattr(where.loop.node, "body", []):
-        raise Refused(f"`{name}` is made in a block within the loop, not in each step", statement)
-    _refuse_second_binding(name, statement, where)
-    rewriter = Rewriter(where.scope.module)
-    moved = rewriter.statement(statement)
-    rewriter.replace(moved)
-    put_before(rewriter, anchor, moved)
-    return rewriter.fix(f"create `{name}` once, before the loop", "verify")
-
-
 def _inline(call: Call, anchor: ast.stmt, wanted: str) -> Fix:
-    import libcst
-
     module = call.where.scope.module
     if not any(other.node.func is call.node for other in module.calls):
         raise Refused(f"each step hands on its own `{ast.unparse(call.node)}`", call.node)
     rewriter = Rewriter(module)
     name = rewriter.new_name(wanted, call.where.scope)
-    expression = rewriter.expression(call.node)
-    line = rewriter.parse_block(f"{name} = None")[0]
-    assign = line.body[0].with_changes(value=expression)  # type: ignore[index]
-    put_before(rewriter, anchor, line.with_changes(body=[assign]))
-    rewriter.replace(expression, libcst.Name(name))
+    hoist_expression(rewriter, call.node, name, anchor)
     return rewriter.fix(f"create `{name}` once, before the loop", "verify")
 
 
