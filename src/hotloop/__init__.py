@@ -6,9 +6,10 @@ __version__ = "0.1.0"
 
 TYPE_CHECKING = False  # `typing` alone would load two dozen modules
 if TYPE_CHECKING:
+    from hotloop.label import Predictor as Predictor
     from hotloop.watching import watch as watch
 
-__all__ = ["watch"]
+__all__ = ["Predictor", "watch"]
 
 
 def __getattr__(name: str) -> object:
@@ -17,4 +18,8 @@ def __getattr__(name: str) -> object:
         from hotloop.watching import watch
 
         return watch
+    if name == "Predictor":
+        from hotloop.label import Predictor
+
+        return Predictor
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

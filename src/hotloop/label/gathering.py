@@ -1,0 +1,76 @@
+"""Single examples from many threads become batches, without a thread of its own and without waiting for nobody."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class _Ticket:
+    example: Any
+    result: Any = None
+    error: BaseException | None = None
+    served: bool = field(default=False)
+
+
+class Gatherer:
+    """Whoever comes while a batch is computed waits and goes with the next one. The first of those computes it for all;
+    before it does, it waits up to `max_wait` seconds for as many callers as the last batch had."""
+
+    def __init__(
+        self,
+        compute: Callable[[Sequence[Any]], Sequence[Any]],
+        batch: int,
+        max_wait: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._compute = compute
+        self._batch = batch
+        self._max_wait = max_wait
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._waiting: list[_Ticket] = []
+        self._busy = False
+        self._usual = 1
+
+    def __call__(self, example: Any) -> Any:
+        ticket = _Ticket(example)
+        with self._changed:
+            self._waiting.append(ticket)
+            self._changed.notify_all()
+            while self._busy and not ticket.served:
+                self._changed.wait()
+            if not ticket.served:
+                together = self._lead()
+        if not ticket.served:
+            self._serve(together)
+        if ticket.error is not None:
+            raise ticket.error
+        return ticket.result
+
+    def _lead(self) -> list[_Ticket]:
+        """Takes the batch. Whoever leads is in it: those who wait are served in the order in which they came."""
+        self._busy = True
+        until = self._clock() + self._max_wait
+        while len(self._waiting) < min(self._usual, self._batch) and (left := until - self._clock()) > 0:
+            self._changed.wait(left)
+        together, self._waiting = self._waiting[: self._batch], self._waiting[self._batch :]
+        return together
+
+    def _serve(self, together: list[_Ticket]) -> None:
+        error: BaseException | None = None
+        results: Sequence[Any] = [None] * len(together)
+        try:
+            results = self._compute([ticket.example for ticket in together])
+        except BaseException as caught:  # everybody in the batch has to hear of it  # noqa: BLE001
+            error = caught
+        with self._changed:
+            for ticket, result in zip(together, results, strict=False):
+                ticket.result, ticket.error, ticket.served = result, error, True
+            self._usual = len(together)
+            self._busy = False
+            self._changed.notify_all()
