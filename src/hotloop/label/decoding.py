@@ -5,20 +5,35 @@ from __future__ import annotations
 import functools
 import os
 import stat
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hotloop.label.headers import ImageError, coloured, first_frame, header
 from hotloop.words import count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
 
     from hotloop.label.options import Resize
 
 CHANNELS = (1, 3)
 BYTES_PER_PIXEL = 8  # the most that any of the formats spends on one: 16 bits in each of 4 channels
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The last step from float pixels to what the model takes; `told` says it in words."""
+
+    told: str
+    dtype: str
+    step: Callable[[Any], Any]
+
+    def __call__(self, pixels: Any) -> Any:
+        import tensorflow as tf
+
+        prepared, dtype = self.step(pixels), tf.dtypes.as_dtype(self.dtype)
+        return tf.cast(prepared if dtype.is_floating else tf.round(prepared), dtype)
 
 
 class Decoder:
@@ -28,7 +43,7 @@ class Decoder:
     """
 
     def __init__(
-        self, size: tuple[int, int], channels: int, resize: Resize, prepare: Callable[[Any], Any], max_pixels: int
+        self, size: tuple[int, int], channels: int, resize: Resize, prepare: Preparation, max_pixels: int
     ) -> None:
         self.shape = (*size, channels)
         self.size = size

@@ -27,7 +27,8 @@ class Network:
         self.example = example
         self.function = _compiled(model, example)
         self.output = self._one_output(model)
-        self.batch = 1 if model.one_by_one and not self._takes_two() else batch
+        self.one_by_one = model.one_by_one and not self._takes_two()
+        self.batch = 1 if self.one_by_one else batch
 
     def __call__(self, examples: Array) -> Array:
         """Row for row what the model makes of them."""
@@ -41,11 +42,11 @@ class Network:
 
         wanted = min(self.batch, 1 << (len(examples) - 1).bit_length())
         if wanted == len(examples):
-            return self._run(examples)
+            return self.run(examples)
         padding = np.zeros((wanted - len(examples), *examples.shape[1:]), examples.dtype)
-        return self._run(np.concatenate([examples, padding]))[: len(examples)]
+        return self.run(np.concatenate([examples, padding]))[: len(examples)]
 
-    def _run(self, examples: Array) -> Array:
+    def run(self, examples: Array) -> Array:
         import tensorflow as tf
 
         result: Array = self.function(tf.convert_to_tensor(examples)).numpy()
@@ -59,7 +60,7 @@ class Network:
         if None in self.example:
             return ()
         try:
-            result = self._run(np.zeros((1, *self.example), self.dtype))
+            result = self.run(np.zeros((1, *self.example), self.dtype))
         except tf.errors.OpError as error:
             told = str(error.message).splitlines()[0]
             raise HotloopError(f"the model cannot compute an input of shape {list(self.example)}: {told}") from error
@@ -73,7 +74,7 @@ class Network:
         import tensorflow as tf
 
         try:
-            return len(self._run(np.zeros((2, *self.example), self.dtype))) == 2
+            return len(self.run(np.zeros((2, *self.example), self.dtype))) == 2
         except (tf.errors.OpError, ValueError):
             return False
 

@@ -65,7 +65,8 @@ class Predictor:
         self.shape = example_shape(self.model, self._serving)
         self._network: Network | None = Network(self.model, self.shape, batch)
         self.batch = self._network.batch
-        self._gather = Gatherer(self._together, self.batch, max_wait_ms / 1e3)
+        self._max_wait = max_wait_ms / 1e3
+        self._gather = Gatherer(self._together, self.batch, self._max_wait)
         self._decoder: Decoder | None = None
 
     @property
@@ -135,6 +136,11 @@ class Predictor:
 
         empty = np.zeros((self.batch, *self.decoder.shape), self.network.dtype)
         return batches((os.fspath(path) for path in paths), self.decoder.file, empty, self._serving.threads)
+
+    def rebatch(self, batch: int) -> None:
+        """Another number of examples at once, as long as nobody is calling."""
+        self.batch = self.network.batch = 1 if self.network.one_by_one else batch
+        self._gather = Gatherer(self._together, self.batch, self._max_wait)
 
     def close(self) -> None:
         """Lets go of the model."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from hotloop.label.decoding import CHANNELS, Decoder
+from hotloop.label.decoding import CHANNELS, Decoder, Preparation
 from hotloop.label.keras_files import application
 from hotloop.label.models import Model
 from hotloop.label.options import Resize, Serving
@@ -49,21 +48,6 @@ def resize_for(model: Model, serving: Serving) -> Resize:
     if serving.resize != "auto":
         return serving.resize
     return "bilinear-v1" if model.kind == "frozen graph" else "bilinear"
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """The last step from float pixels to what the model takes; `told` says it in words."""
-
-    told: str
-    dtype: str
-    step: Callable[[Any], Any]
-
-    def __call__(self, pixels: Any) -> Any:
-        import tensorflow as tf
-
-        prepared, dtype = self.step(pixels), tf.dtypes.as_dtype(self.dtype)
-        return tf.cast(prepared if dtype.is_floating else tf.round(prepared), dtype)
 
 
 def preparation(model: Model, serving: Serving) -> Preparation:

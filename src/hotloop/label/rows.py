@@ -91,15 +91,12 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def read_labels(path: str, classes: int | None) -> tuple[str, ...]:
-    """One label a line, as many as the model has outputs."""
+def read_labels(path: str) -> tuple[str, ...]:
+    """One label a line."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise HotloopError(f"cannot read the labels {path}: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise HotloopError(f"the labels {path} are not UTF-8 text.") from error
-    labels = tuple(line.rstrip() for line in text.removeprefix("\ufeff").rstrip("\r\n").split("\n"))
-    if classes is not None and len(labels) != classes:
-        raise HotloopError(f"{path} has {len(labels)} labels, but the model gives {classes} scores.")
-    return labels
+    return tuple(line.rstrip() for line in text.removeprefix("\ufeff").rstrip("\r\n").split("\n"))

@@ -1,4 +1,4 @@
-"""How far a long scan is, for somebody who waits at a terminal."""
+"""How far a long job is, for somebody who waits at a terminal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ EVERY = 0.1  # seconds between two looks
 
 @contextmanager
 def progress(
-    stream: TextIO, clock: Callable[[], float] = time.monotonic
+    stream: TextIO, clock: Callable[[], float] = time.monotonic, doing: str = "reading", what: str = "files"
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """What to call with (files done, files in all); None where nobody watches. It leaves nothing on the screen."""
+    """What to call with (done, in all); None where nobody watches. It leaves nothing on the screen."""
     if not stream.isatty():
         yield None
         return
@@ -31,7 +31,7 @@ def progress(
         if now - began < PATIENCE or (bar and now - seen < EVERY):
             return
         seen = now
-        bar = bar or _bar(stream)
+        bar = bar or _bar(stream, doing, what)
         bar.update(bar.task_ids[0], completed=done, total=total, refresh=True)
 
     try:
@@ -41,11 +41,24 @@ def progress(
             bar.stop()
 
 
-def _bar(stream: TextIO) -> Progress:
+def _bar(stream: TextIO, doing: str, what: str) -> Progress:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
 
-    columns = (TextColumn("reading"), BarColumn(), MofNCompleteColumn(), TextColumn("files"))
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:.0f} {what}/s" if task.speed else what)
+
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(file=stream), transient=True, auto_refresh=False)
     bar.add_task("", total=None)
     bar.start()
