@@ -1,4 +1,4 @@
-"""Least squares on random batches, all taken from one iterator."""
+"""Least squares on random batches."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Least squares on random batches, each taken from a fresh iterator."""
+"""Least squares on random batches."""
 
 import numpy as np
 import tensorflow as tf

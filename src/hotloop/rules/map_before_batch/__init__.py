@@ -14,7 +14,9 @@ as they are; mind an `axis` that counts from the front.
 **Not when**
 
 The function decodes, resizes or crops, so that elements have one shape only after it; or it looks at one element at a
-time (a condition, a random choice per element). Only the last `map` before `batch` can move.
+time (a condition, a random choice per element). Only the last `map` before `batch` can move. The fix follows each part
+of an element through the function and moves the `map` only where no two shapes meet, as `image * weight` would; it is
+tried before it is written.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
 from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
@@ -157,3 +159,21 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             [Evidence("elements", round(elements)), Evidence("batches", feed.read),
              Evidence("loop waited", feed.blocked, "s")],
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.chains import permute, stage_at
+    from hotloop.rules.map_before_batch.batchable import require_batchable
+    from hotloop.source.rewrite import Refused
+    from hotloop.source.splice import Splice
+
+    pipeline, stage = stage_at(finding, project)
+    batch = next(later for first, later in _pairs(pipeline) if first is stage)
+    if stage.function is None or batch.call.where.scope is not stage.call.where.scope:
+        raise Refused("`map` and `batch` do not stand in the same function", batch.call.node)
+    require_batchable(stage.function, project)
+    first = pipeline.stages.index(stage)
+    stages = pipeline.stages[first : pipeline.stages.index(batch) + 1]
+    splice = Splice(stage.call.where.scope.module)
+    permute(splice, stages, [*stages[1:], stage])
+    return splice.fix("map whole batches", "verify")

@@ -1,4 +1,4 @@
-"""Logistic regression on digits that are scaled a batch at a time."""
+"""Logistic regression on digits that are scaled in the pipeline."""
 
 import numpy as np
 import tensorflow as tf

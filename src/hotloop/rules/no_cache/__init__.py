@@ -13,7 +13,9 @@ short, `.cache("/path/to/file")` keeps the results on disk.
 **Not when**
 
 The decoded data do not fit (count elements times bytes), there is one epoch, or the function is random: a cache would
-freeze it.
+freeze it. The fix puts a `shuffle` of names behind the cache, where it gives the same order as before, and leaves a
+source alone that is shuffled anew in each epoch; it is tried before it is written, because only a run can tell whether
+the data fit.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
 from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
@@ -130,3 +132,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             [Evidence("passes", feed.passes), Evidence("loop waited", feed.blocked, "s")],
             confidence="medium",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.no_cache.mend import cached
+
+    return cached(finding, project)

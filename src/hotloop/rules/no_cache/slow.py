@@ -1,4 +1,4 @@
-"""Mean colour of a folder of pictures, which are decoded again in each epoch."""
+"""Mean colour of a folder of pictures, over many epochs."""
 
 import pathlib
 import tempfile

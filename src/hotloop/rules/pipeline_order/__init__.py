@@ -14,7 +14,9 @@ Source, deterministic work, `cache`, `shuffle`, random work, `batch`, `repeat`, 
 
 **Not when**
 
-The frozen choice is wanted (a fixed validation set), or batches are what should be shuffled.
+The frozen choice is wanted (a fixed validation set), or batches are what should be shuffled. Moving a `cache` before
+`repeat`, or behind `take`, gives the same elements: that fix is safe where all before it is seen to be deterministic.
+Where random choices were frozen or batches were shuffled, the fix changes what is learned from, so it is shown only.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
 from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
@@ -182,3 +184,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             feed.loop,
             [Evidence("loop waited", feed.blocked, "s")],
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.pipeline_order.mend import put_in_order
+
+    return put_in_order(finding, project)

@@ -1,4 +1,4 @@
-"""Spectra of signals, cached before they are repeated."""
+"""Spectra of signals, cached and repeated."""
 
 import numpy as np
 import tensorflow as tf

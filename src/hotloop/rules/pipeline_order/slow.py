@@ -1,4 +1,4 @@
-"""Spectra of signals, whose cache stands where it can never serve."""
+"""Spectra of signals, cached and repeated."""
 
 import numpy as np
 import tensorflow as tf

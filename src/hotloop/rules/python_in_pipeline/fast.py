@@ -1,4 +1,4 @@
-"""Mean and spread of sensor readings that TensorFlow takes from the arrays itself."""
+"""Mean and spread of sensor readings."""
 
 import numpy as np
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Mean and spread of sensor readings that a generator hands out one by one."""
+"""Mean and spread of sensor readings."""
 
 import numpy as np
 import tensorflow as tf

@@ -14,8 +14,9 @@ gets which random number does not. Or draw random numbers with `tf.random.statel
 
 **Not when**
 
-The function is tiny, so that handing it to threads costs more than it does; or it is Python that computes, which
-cannot run on two threads at once: Python that waits for files can.
+The function is tiny, so that handing it to threads costs more than it does; or it is Python that computes, which cannot
+run on two threads at once: Python that waits for files can. The fix is tried before it is written, because which
+element gets which random number changes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import re
 from collections.abc import Iterator
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
 from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
@@ -103,3 +104,17 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             [Evidence("loop waited", feed.blocked, "s"), Evidence("each element", feed.each, "s")],
             confidence="medium",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.chains import autotune, stage_at
+    from hotloop.source.splice import Splice
+
+    _, stage = stage_at(finding, project)
+    call, splice = stage.call, Splice(stage.call.where.scope.module)
+    value, given = autotune(call.where.scope, project), stage.argument(1, "num_parallel_calls")
+    if given is not None:
+        splice.replace(splice.span(given), value)
+    else:
+        splice.add_argument(call.node, f"num_parallel_calls={value}")
+    return splice.fix("map on several elements at once", "verify")

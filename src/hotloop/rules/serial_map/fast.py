@@ -1,4 +1,4 @@
-"""Statistics over recordings that arrive slowly, eight at a time."""
+"""Statistics over recordings that arrive slowly."""
 
 import pathlib
 import tempfile
@@ -25,7 +25,7 @@ def load(path):
 
 
 paths = sorted(str(path) for path in folder.glob("*.npy"))
-dataset = tf.data.Dataset.from_tensor_slices(paths).map(load, num_parallel_calls=8).batch(10)
+dataset = tf.data.Dataset.from_tensor_slices(paths).map(load, num_parallel_calls=tf.data.AUTOTUNE).batch(10)
 
 total = 0.0
 for batch in dataset:

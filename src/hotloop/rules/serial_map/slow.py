@@ -1,4 +1,4 @@
-"""Statistics over recordings that arrive slowly, one after the other."""
+"""Statistics over recordings that arrive slowly."""
 
 import pathlib
 import tempfile

@@ -14,6 +14,8 @@ Names are a few bytes each, so that the buffer can hold all of them.
 
 The elements are small, or the buffer is, or a `cache()` in memory right before holds the same elements anyway. Records
 that can only be read in order (TFRecord) want a buffer of undecoded records: shuffle before the `map` that parses them.
+The fix moves `shuffle` before the `map`s right before it, which gives the same order; it is tried before it is written,
+because a random `map` then gives its numbers to other elements.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.feeding import feeds, line_of
 from hotloop.rules.loops import outside_loops
@@ -96,3 +98,26 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 [Evidence("held", held, "bytes")],
                 bytes_per_step=held / feed.loop.steps,
             )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    """`shuffle` before the `map`s that it stands behind: they make one element of each, so their order is the same."""
+    from hotloop.rules.chains import move, stage_at
+    from hotloop.source.rewrite import Refused
+    from hotloop.source.splice import Splice
+
+    pipeline, shuffle = stage_at(finding, project)
+    passed: list[Stage] = []
+    for stage in reversed(pipeline.before(shuffle)):
+        if stage.name not in ("map", "prefetch") or stage.call.where.scope is not shuffle.call.where.scope:
+            break
+        passed.append(stage)
+    while passed and passed[-1].name != "map":
+        passed.pop()
+    if not passed:
+        raise Refused(
+            "what it holds is not made by a `map` right before it: shuffle earlier by hand", shuffle.call.node
+        )
+    splice = Splice(shuffle.call.where.scope.module)
+    move(splice, pipeline, shuffle, before=passed[-1])
+    return splice.fix("shuffle before the elements are made", "verify")

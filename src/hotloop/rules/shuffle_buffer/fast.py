@@ -1,4 +1,4 @@
-"""Mean brightness of pictures that are shuffled before they are decoded."""
+"""Mean brightness of pictures that are decoded and shuffled."""
 
 import pathlib
 import tempfile

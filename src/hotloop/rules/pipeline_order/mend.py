@@ -1,0 +1,79 @@
+"""The stages in the order that works: `cache` where it can serve, no `batch` that is undone."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from hotloop.model import Finding, Fix, Safety
+from hotloop.rules import inputs
+from hotloop.rules.chains import is_one_expression, move, permute, reorder, stage_at
+from hotloop.source.rewrite import Refused
+from hotloop.source.splice import Splice
+from hotloop.source.stages import Pipeline, Stage
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
+
+BATCHES = {"batch", "padded_batch", "ragged_batch"}
+SHUFFLED_SOURCES = ("list_files", "from_generator", "load")  # may give another order each time
+
+
+def put_in_order(finding: Finding, project: Project) -> Fix:
+    pipeline, stage = stage_at(finding, project)
+    splice = Splice(stage.call.where.scope.module)
+    if stage.name == "unbatch":
+        return _drop_both(splice, pipeline, stage)
+    if stage.name == "shuffle":
+        batch = next(s for s in reversed(pipeline.before(stage)) if s.name in BATCHES)
+        move(splice, pipeline, stage, before=batch)
+        return splice.fix("shuffle elements, not batches: other batches, so for you to decide", "advice")
+    return _cache(splice, pipeline, stage, project)
+
+
+def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -> Fix:
+    before, after = pipeline.before(cache), pipeline.after(cache)
+    changing = [s for s in before if s.name in ("shuffle", "repeat") or _is_random(s, project)]
+    if any(s.name == "repeat" for s in before):
+        move(splice, pipeline, cache, before=changing[0])
+        return splice.fix("cache before the data are repeated", _safety(pipeline, cache, project))
+    if changing:
+        move(splice, pipeline, cache, before=changing[0])
+        title = "cache before the random choice: each epoch is then another, so for you to decide"
+        return splice.fix(title, "advice")
+    take = after[0]
+    permute(splice, (cache, take), (take, cache))
+    return splice.fix("cache only what is taken", _safety(pipeline, cache, project))
+
+
+def _is_random(stage: Stage, project: Project) -> bool:
+    work = inputs.of(stage.function, project) if stage.name == "map" else None
+    return work is not None and inputs.is_random(work) is not None
+
+
+def _safety(pipeline: Pipeline, cache: Stage, project: Project) -> Safety:
+    """Safe where everything before the cache is seen to give the same each time: then its place changes nothing."""
+    if not pipeline.source or pipeline.kind.endswith(SHUFFLED_SOURCES) or cache.argument(0, "filename") is not None:
+        return "verify"
+    for stage in pipeline.before(cache):
+        work = inputs.of(stage.function, project)
+        if stage.name == "map" and (work is None or work.python or inputs.may_be_random(work)):
+            return "verify"
+        if stage.name not in ("map", "batch", "repeat", "take", "skip", "prefetch"):
+            return "verify"
+    return "safe"
+
+
+def _drop_both(splice: Splice, pipeline: Pipeline, unbatch: Stage) -> Fix:
+    batch = pipeline.before(unbatch)[-1]
+    if batch.name != "batch" or _drops(batch):
+        raise Refused(f"`{batch.name}` does more than `unbatch` undoes: it pads, or drops the rest", batch.call.node)
+    if not is_one_expression((batch, unbatch)):
+        raise Refused("`batch` and `unbatch` do not stand in one expression", unbatch.call.node)
+    reorder(splice, (batch, unbatch), ())
+    return splice.fix("drop `batch` and the `unbatch` that undoes it", "safe")
+
+
+def _drops(batch: Stage) -> bool:
+    given = batch.argument(1, "drop_remainder")
+    return given is not None and not (isinstance(given, ast.Constant) and given.value is False)
