@@ -394,17 +394,32 @@ T = TypeVar("T")
 
 
 def to_plain(value: Any) -> Any:
-    """Nouns to what JSON can hold. A union of nouns (`Fix | Refusal`) says which in a `type` key."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        plain = {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        if isinstance(value, Place) and value.cell is None:
+    """Nouns to what JSON can hold. A union of nouns (`Fix | Refusal`) says which in a `type` key.
+
+    A recorded program waits while its recording is written: what is plain already, and most is, is passed on at once.
+    """
+    kind: Any = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        return [item if type(item) in _PLAIN else to_plain(item) for item in value]
+    if names := _names(kind):
+        plain = {name: to_plain(getattr(value, name)) for name in names}
+        if kind is Place and value.cell is None:
             del plain["cell"]  # a recording holds thousands of places, and none lies in a notebook
-        return {"type": type(value).__name__.lower(), **plain} if isinstance(value, Fix | Refusal) else plain
+        return {"type": kind.__name__.lower(), **plain} if kind in (Fix, Refusal) else plain
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_plain(item) for item in value]
-    return value
+    return [to_plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+_PLAIN = frozenset({float, int, str, bool, type(None)})
+
+
+@functools.cache
+def _names(kind: type) -> tuple[str, ...]:
+    """The fields of a noun; none, where it is something else."""
+    return tuple(field_.name for field_ in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else ()
 
 
 def from_plain(kind: type[T], plain: Mapping[str, Any]) -> T:
