@@ -57,3 +57,15 @@ def hoist_expression(rewriter: Rewriter, node: ast.expr, name: str, anchor: ast.
     assign = line.body[0].with_changes(value=expression)  # type: ignore[index]
     put_before(rewriter, anchor, line.with_changes(body=[assign]))
     rewriter.replace(expression, libcst.Name(name))
+
+
+def put_above(rewriter: Rewriter, definition: ast.stmt, line: Any) -> None:
+    """Put a plain statement before a top-level definition, with the blank lines that belong around both."""
+    import libcst
+
+    block = rewriter.module.tree.body
+    index = block.index(definition)
+    after_definition = index > 0 and isinstance(block[index - 1], ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)
+    blank = [libcst.EmptyLine(indent=False)] * (2 if after_definition else 1 if index else 0)
+    comments = [empty for empty in line.leading_lines if empty.comment is not None]
+    rewriter.before(rewriter.statement(definition), line.with_changes(leading_lines=[*blank, *comments]))

@@ -17,7 +17,8 @@ process of its own.
 **Not when**
 
 The loop builds a network (its layers, its blocks), an ensemble, or one model per fold or task: then there is as much
-to build as there are of them.
+to build as there are of them. What has a memory (weights of its own, an optimizer's momentum) gives other numbers when
+it is kept: there the fix is shown and not applied.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, LoopRun, Recording
+from hotloop.model import Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import InLoop, each, in_loops
@@ -149,3 +150,11 @@ def _belongs_outside(recording: Recording, loop: LoopRun, made: measured.Recurri
     if batches > FOLD and made.count < MANY:
         return False
     return any(event.kind in USES for event in inside) or 2 * made.total("dropped") > made.count
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.model_built_in_loop.once import build_once
+    from hotloop.rules.moving import call_at
+
+    call = call_at(project.modules[finding.place.path], finding.place)
+    return build_once(finding, project, _kind(call, project))

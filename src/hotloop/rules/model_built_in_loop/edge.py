@@ -71,7 +71,7 @@ def heat_maps(images):
 
 def trained_again_and_again(data):
     for step in range(1000):
-        model = keras.Sequential([keras.layers.Dense(1)])  # expect: model-built-in-loop
+        model = keras.Sequential([keras.Input([4]), keras.layers.Dense(1)])  # expect: model-built-in-loop
         model.compile("adam", "mse")
         model.fit(data)
 
