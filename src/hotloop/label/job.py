@@ -82,8 +82,8 @@ def run(
     predictor, rows = prepared(options, len(paths))
     with predictor:
         if options.output_path is None:
-            return _label(predictor, rows, paths, 0, sink, options.fail_fast, step, clock)
-        settings = {**_settings(options), "batch": predictor.batch}
+            return label(predictor, rows, paths, 0, sink, options.fail_fast, step, clock)
+        settings = {**settings_of(options), "batch": predictor.batch}
         journal = Journal(Path(options.output_path), settings, paths, options.resume)
         try:
             predictor.rebatch(journal.settings["batch"])
@@ -91,14 +91,14 @@ def run(
             def append(some: Sequence[Row]) -> None:
                 journal.append([to_json(row) for row in some])
 
-            summary = _label(predictor, rows, paths, journal.done, append, options.fail_fast, step, clock)
+            summary = label(predictor, rows, paths, journal.done, append, options.fail_fast, step, clock)
             journal.publish(rows.raw, predictor.classes if rows.raw else rows.top_k)
         finally:
             journal.close()
         return summary
 
 
-def _label(
+def label(
     predictor: Predictor,
     rows: Rows,
     paths: Sequence[str],
@@ -171,7 +171,7 @@ def _writer() -> Iterator[Callable[..., None]]:
                 future.cancel()
 
 
-def _settings(options: Options) -> dict[str, Any]:
+def settings_of(options: Options) -> dict[str, Any]:
     """What the numbers depend on, files by their content."""
     told = {
         name: value
@@ -181,7 +181,7 @@ def _settings(options: Options) -> dict[str, Any]:
     labels = _fingerprint(options.labels) if options.labels else None
     size = list(options.size) if options.size else None
     mine = {"model": _fingerprint(options.model), "labels": labels, "top_k": options.top_k, "raw": options.raw}
-    return {**told, "size": size, **mine}
+    return {**told, "engine": options.engine, "size": size, **mine}
 
 
 def _fingerprint(path: str) -> str:

@@ -14,6 +14,7 @@ from hotloop.label.tables import format_of, write_table
 from hotloop.model import HotloopError
 
 ROWS, JOB = "rows.jsonl", "job.json"
+CHOSEN = {"batch", "shard"}  # settings that a run that is resumed keeps, whatever this one would choose
 
 
 def part_of(output: Path) -> Path:
@@ -44,6 +45,19 @@ def finished(output: Path, resume: bool) -> bool:
     return resume and output.exists() and not (part_of(output) / JOB).exists()
 
 
+def begin(output: Path, settings: Mapping[str, Any], resume: bool) -> tuple[dict[str, Any], BinaryIO]:
+    """The settings to go on with, and the file of rows, which no other run has open."""
+    part = part_of(output)
+    if not resume:
+        shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(exist_ok=True)
+    begun = _read_job(part / JOB)
+    if begun is None:
+        _write_job(part / JOB, settings)
+    told = dict(settings) if begun is None else _same(begun, dict(settings), output)
+    return told, _locked(part / ROWS, output)
+
+
 class Journal:
     """The rows so far, one line each; appending is all that ever happens to them."""
 
@@ -51,16 +65,7 @@ class Journal:
         """`settings`: what the numbers depend on. A run is resumed only if they are the same."""
         self.output = output
         self.part = part_of(output)
-        self.settings = dict(settings)
-        if not resume:
-            shutil.rmtree(self.part, ignore_errors=True)
-        self.part.mkdir(exist_ok=True)
-        begun = _read_job(self.part / JOB)
-        if begun is None:
-            _write_job(self.part / JOB, self.settings)
-        else:
-            self.settings = _same(begun, self.settings, output)
-        self._file: BinaryIO = _locked(self.part / ROWS, output)
+        self.settings, self._file = begin(output, settings, resume)
         self.done = _whole_rows(self._file, paths, output)
 
     def append(self, lines: Sequence[str]) -> None:
@@ -108,7 +113,7 @@ def _write_job(path: Path, settings: Mapping[str, Any]) -> None:
 
 def _same(begun: dict[str, Any], now: dict[str, Any], output: Path) -> dict[str, Any]:
     """The settings to go on with: the batch is the one that was chosen then, so that the numbers come out the same."""
-    for name in now.keys() - {"batch"}:
+    for name in now.keys() - CHOSEN:
         if begun.get(name) != now[name]:
             change = f"{begun.get(name)}, now {now[name]}"
             raise HotloopError(f"{output} was begun with another {name} ({change}): --overwrite starts again.")

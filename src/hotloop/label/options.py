@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Preprocess = Literal["auto", "label_image", "keras", "none"]
 Resize = Literal["auto", "bilinear-v1", "bilinear", "nearest", "bicubic", "area", "lanczos3"]
+Engine = Literal["local", "ray"]
 PREPROCESS: tuple[Preprocess, ...] = ("auto", "label_image", "keras", "none")
 RESIZE: tuple[Resize, ...] = ("auto", "bilinear-v1", "bilinear", "nearest", "bicubic", "area", "lanczos3")
 
@@ -44,6 +45,10 @@ class Options(Serving):
     resume: bool = False
     overwrite: bool = False
     fail_fast: bool = False
+    engine: Engine = "local"
+    address: str | None = None  # of a Ray cluster; None: this machine alone
+    workers: int | None = None
+    gpus_per_worker: float = 0.0
 
     def predictor_arguments(self) -> dict[str, Any]:
         """What `Predictor(**...)` takes, here or in another process."""
