@@ -16,8 +16,8 @@ from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.source import Files, Project, read
 from hotloop.source.aside import is_aside
-from hotloop.source.files import shards, shown
-from hotloop.source.module import collection_off
+from hotloop.source.building import collection_off
+from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 
 HELD = 10_000_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
@@ -41,7 +41,9 @@ def check_files(
     """
     asked = all_rules() if rules is None else tuple(rules)
     if not low:  # what is said of tests and benchmarks is of low confidence
-        files = [f for f in files if f.resolve() in named or not is_aside(shown(f.resolve(), root.resolve()))]
+        real_root = root.resolve()
+        real = dict(zip(files, resolved(files), strict=True))
+        files = [file for file in files if real[file] in named or not is_aside(shown(real[file], real_root))]
     found = read(files, root)
     chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,10 +10,13 @@ from functools import cached_property
 from pathlib import Path
 
 from hotloop.source import notebooks
-from hotloop.source.module import Module, parse
+from hotloop.source.building import parse
+from hotloop.source.imports import Imports, imports_in
+from hotloop.source.module import Module
 
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
-IMPORT = re.compile(rb"import[ \t]+([^\n#]+)")
+TENSORFLOW = re.compile(r"(tensorflow|keras|tf)(_|\b)")  # also tensorflow_hub, tf_agents
+HANDLES = re.compile(rb"\.(predict|fit|evaluate|run|compile|restore|make_\w+_(function|iterator))\(")
 DEFINITIONS = (re.compile(rb"def[ \t]+(\w+)"), re.compile(rb"class[ \t]+(\w+)"))  # apart: each starts with a literal
 DECORATED = re.compile(rb"@[\w.]*function\b.*\n(?:[ \t]*[@)\w\]'\"].*\n)*?[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
 MADE = re.compile(rb"function\(")
@@ -40,10 +44,11 @@ class Files:
 
     def __init__(self, contents: dict[Path, bytes], root: Path) -> None:
         self.root = root.resolve()
-        self.contents = {file.resolve(): data for file, data in contents.items()}
+        self.contents = dict(zip(resolved(contents), contents.values(), strict=True))
         self.unread = Unread()
         self._modules: dict[Path, Module | None] = {}
         self._shown: dict[Path, str] = {}
+        self._imported_by: dict[Path, frozenset[str]] = {}
 
     def without_modules(self) -> Files:
         """The same files, none of them parsed."""
@@ -78,22 +83,43 @@ class Files:
 
     def prepare(self) -> None:
         """Know the words now, so that processes forked from this one need not find out each for itself."""
-        self.imports, self._standing, self.compiled  # noqa: B018
+        self.imports, self._importers, self._spelled, self._standing, self.compiled  # noqa: B018
 
     # -- words -------------------------------------------------------------------------------------------------------
 
     @cached_property
     def imports(self) -> dict[Path, frozenset[str]]:
         """The words of each file's import statements."""
-        return {file: _imported_words(data) for file, data in self.contents.items()}
+        return {
+            file: frozenset(word for base, names in said for part in (base, *names) for word in WORD.findall(part))
+            for file, said in self._said.items()
+        }
 
     @cached_property
-    def _importers(self) -> dict[str, list[Path]]:
-        found: dict[str, list[Path]] = {}
+    def _said(self) -> dict[Path, list[tuple[str, list[str]]]]:
+        return {file: list(imports_in(data)) for file, data in self.contents.items()}
+
+    @cached_property
+    def _import(self) -> Imports:
+        return Imports(self._spelled, self.root)
+
+    def imported(self, dotted: str, importer: Path) -> Path | None:
+        """The project's own file behind an import."""
+        found = self._import.find(dotted, str(importer.parent))
+        return self._spelled[found] if found else None
+
+    @cached_property
+    def _importers(self) -> dict[str, list[str]]:
+        """Which files say a word in their imports. Files go by their spelling here: paths are slow to compare."""
+        found: dict[str, list[str]] = {}
         for file, words in self.imports.items():
             for word in words:
-                found.setdefault(word, []).append(file)
+                found.setdefault(word, []).append(str(file))
         return found
+
+    @cached_property
+    def _spelled(self) -> dict[str, Path]:
+        return {str(file): file for file in self.contents}
 
     @cached_property
     def words(self) -> dict[Path, bytes]:
@@ -101,13 +127,14 @@ class Files:
         return {file: b"\n".join(set(_words(data))) for file, data in self.contents.items()}
 
     @cached_property
-    def _standing(self) -> dict[bytes, list[Path]]:
+    def _standing(self) -> dict[bytes, list[str]]:
         """Which files a word stands in, of the words that name a function or a class of the project."""
         defined = {name for data in self.contents.values() for kind in DEFINITIONS for name in kind.findall(data)}
-        found: dict[bytes, list[Path]] = {}
+        found: dict[bytes, list[str]] = {}
         for file, words in self.words.items():
+            spelled = str(file)
             for word in defined.intersection(words.split(b"\n")):
-                found.setdefault(word, []).append(file)
+                found.setdefault(word, []).append(spelled)
         return found
 
     @cached_property
@@ -122,19 +149,27 @@ class Files:
 
     def speaking_of(self, name: str, home: Path) -> list[Path]:
         """The files that may use what `home` defines under that name, itself first: its neighbours and importers."""
-        found = [file for file in self._standing.get(name.encode(), ()) if file != home]
-        around = {home.parent, home.parent.parent}
-        near = [file for file in found if file.parent in around or file.parent.parent == home.parent]
+        standing = self._standing.get(name.encode(), ())
+        folder = str(home.parent)
+        above = str(home.parent.parent)
+        near = [
+            file
+            for file in standing
+            if (beside := file.rpartition(os.sep)[0]) == folder
+            or beside == above
+            or beside.rpartition(os.sep)[0] == folder
+        ]
         if len(near) > MANY:
             near = []
         importers = self._importing(home)
-        found = near + [file for file in found if file not in near and file in importers]
-        return [home, *found] if len(found) <= MANY else [home]
+        found = dict.fromkeys([*near, *(file for file in standing if file in importers)])
+        found.pop(str(home), None)
+        return [home, *(self._spelled[file] for file in found)] if len(found) <= MANY else [home]
 
     def holding(self, name: str, home: Path) -> list[Path]:
         """The files that import `home` and say a name that it gives to something: an attribute, most often."""
         spelled = b"\n%b\n" % name.encode()
-        found = self._importing(home) - {home}
+        found = [self._spelled[file] for file in self._importing(home) - {str(home)}]
         if len(found) > MANY:
             return []
         return sorted(file for file in found if spelled in b"\n%b\n" % self.words[file])
@@ -150,9 +185,11 @@ class Files:
             at = data.find(spelled, at + 1)
         return False
 
-    def _importing(self, home: Path) -> set[Path]:
-        words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
-        return {file for word in words for file in self._importers.get(word, ())}
+    def _importing(self, home: Path) -> frozenset[str]:
+        if home not in self._imported_by:
+            words = {home.stem, home.parent.name} if home.stem == "__init__" else {home.stem}
+            self._imported_by[home] = frozenset(file for word in words for file in self._importers.get(word, ()))
+        return self._imported_by[home]
 
     def folder(self, file: Path) -> str:
         """The outermost folder that a file lies in; of a file at the root, the root."""
@@ -163,17 +200,36 @@ class Files:
         return sum(len(self.contents[file]) for file in files)
 
     def relevant(self) -> list[Path]:
-        """Files that mention TensorFlow, and those that import such a file, however far: their loops count too."""
-        chosen = {file for file, data in self.contents.items() if MENTIONS.search(data)}
-        rest = {file for file in self.contents if file not in chosen}
-        grew = bool(rest)
-        while grew:
-            words = {word for file in chosen for word in (file.stem, file.parent.name)}
-            more = {file for file in rest if self.imports[file] & words}
-            grew = bool(more)
-            chosen |= more
-            rest -= more
-        return sorted(chosen)
+        """Files that import TensorFlow, those that import one of them, and farther off those that use what it gives."""
+        found, importers = self._importing_tensorflow()
+        found |= {file for one in found for file in importers.get(one, ())}
+        fresh = found
+        while fresh:
+            more = {file for one in fresh for file in importers.get(one, ())} - found
+            fresh = {file for file in more if self._uses_what_it_imports(self._spelled[file])}
+            found |= fresh
+        return sorted(self._spelled[file] for file in found)
+
+    def _uses_what_it_imports(self, file: Path) -> bool:
+        """Whether it may use a model or a session, calls a tf.function by name, or hands on what others use."""
+        said = HANDLES.search(self.contents[file]) is not None
+        return said or file.name == "__init__.py" or not self.compiled.isdisjoint(self.imports[file])
+
+    def _importing_tensorflow(self) -> tuple[set[str], dict[str, list[str]]]:
+        """Those that do so themselves; and of each file, which others import it."""
+        found: set[str] = set()
+        importers: dict[str, list[str]] = {}
+        for file, data in self.contents.items():
+            spelled, folder = str(file), str(file.parent)
+            if not self._said[file] and MENTIONS.search(data):  # a notebook, a template, or no Python at all
+                found.add(spelled)
+            for base, names in self._said[file]:
+                files, others = self._import.meant(base, names, folder)
+                if any(map(TENSORFLOW.match, others)):
+                    found.add(spelled)
+                for other in files:
+                    importers.setdefault(other, []).append(spelled)
+        return found, importers
 
 
 def read(files: Iterable[Path], root: Path) -> Files:
@@ -209,6 +265,21 @@ def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[
     return parts
 
 
+def resolved(files: Iterable[Path]) -> list[Path]:
+    """What `Path.resolve` makes of each, with one look at a file and one at a folder."""
+    folders: dict[str, str] = {}
+    found = []
+    for file in files:
+        folder, name = os.path.split(file)
+        if name in ("", os.curdir, os.pardir) or os.path.islink(file):
+            found.append(file.resolve())
+            continue
+        if folder not in folders:
+            folders[folder] = os.path.realpath(folder)
+        found.append(Path(folders[folder], name))
+    return found
+
+
 def shown(file: Path, root: Path) -> str:
     try:
         return file.relative_to(root).as_posix()
@@ -219,15 +290,6 @@ def shown(file: Path, root: Path) -> str:
 def dotted(path: str) -> str:
     parts = Path(path).with_suffix("").parts
     return ".".join(part for part in parts if part not in ("/", "__init__"))
-
-
-def _imported_words(data: bytes) -> frozenset[str]:
-    found: set[str] = set()
-    for match in IMPORT.finditer(data):
-        before = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].lstrip()
-        if not before or before.startswith(b"from"):  # else it is a word of a comment
-            found.update(WORD.findall((before[4:] + match[1]).decode("utf-8", "replace")))
-    return frozenset(found)
 
 
 def _words(data: bytes) -> list[bytes]:

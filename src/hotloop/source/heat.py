@@ -98,17 +98,11 @@ def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> 
 
 def _never_grown(name: str, scope: Scope) -> bool:
     """A literal list that is appended to says nothing of its length."""
-    for call in scope.module.calls:
-        func = call.node.func
-        grows = isinstance(func, ast.Attribute) and func.attr in (
-            "append",
-            "extend",
-            "insert",
-            "update",
-            "add",
-        )
-        if grows and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == name:
-            return False
+    for method in ("append", "extend", "insert", "update", "add"):
+        for call in scope.module.called.get(method, ()):
+            func = call.node.func
+            if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == name:
+                return False
     return True
 
 

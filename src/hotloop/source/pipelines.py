@@ -268,19 +268,12 @@ def _in_other_arm(binding: Binding, use: ast.Name | ast.Attribute) -> bool:
     if not binding.where.tests:
         return False
     line = getattr(binding.node, "lineno", 0)
-    for choice in _choices(binding.where.scope.module):
+    for choice in binding.where.scope.module.choices:
         if choice.test in binding.where.tests and choice.orelse:
             start, end = choice.orelse[0].lineno, choice.orelse[-1].end_lineno or 0
             if start <= use.lineno <= end and line < start:
                 return True
     return False
-
-
-_CHOICES: Noted[list[ast.If]] = Noted()
-
-
-def _choices(module: Module) -> list[ast.If]:
-    return _CHOICES.of(module, lambda: [node for node in ast.walk(module.tree) if isinstance(node, ast.If)])
 
 
 def _conditional(stages: tuple[Stage, ...], binding: Binding) -> tuple[Stage, ...]:

@@ -78,7 +78,6 @@ class Project:
         self._handed_on = 0
         self._dotted: dict[tuple[Path, str], Value | None] = {}
         self._starred: dict[tuple[Path, str], Value | None] = {}
-        self._found: dict[tuple[Path, str], Path | None] = {}
 
     def callers(self, scope: Scope) -> Sequence[Call]:
         """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
@@ -246,29 +245,7 @@ class Project:
 
     def _find_file(self, dotted: str, module: Module) -> Path | None:
         """The project's own file behind an import: relative, beside the importer, or from a folder above it."""
-        key = (module.file.parent, dotted)
-        if key not in self._found:
-            self._found[key] = self._look_for_file(dotted, module)
-        return self._found[key]
-
-    def _look_for_file(self, dotted: str, module: Module) -> Path | None:
-        level = len(dotted) - len(dotted.lstrip("."))
-        parts = [p for p in dotted.lstrip(".").split(".") if p]
-        folder = module.file.parent
-        if level:
-            for _ in range(level - 1):
-                folder = folder.parent
-            return self._file_at(folder, parts)
-        for candidate in (folder, *folder.parents):
-            found = self._file_at(candidate, parts)
-            if found or candidate == self.root:
-                return found or self._file_at(self.root / "src", parts)
-        return None
-
-    def _file_at(self, folder: Path, parts: list[str]) -> Path | None:
-        path = folder.joinpath(*parts)
-        options = [path.with_name(path.name + ".py"), path / "__init__.py"] if parts else [path / "__init__.py"]
-        return next((option for option in options if option in self.files), None)
+        return self.files.imported(dotted, module.file)
 
     def _resolve_attribute(self, owner: Value, attribute: str, depth: int) -> Value | None:
         if owner.kind == "module":

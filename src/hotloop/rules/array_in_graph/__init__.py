@@ -57,7 +57,7 @@ PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|ma
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         arrays = _may_be_arrays(module, project)
-        for scope in module.scopes if arrays else ():
+        for scope in _saying(arrays, module):
             found = list(_captured(scope, arrays, project)) if scope.is_function and not scope.yields else []
             if found and project.traced(Context(scope, None)):
                 yield from found
@@ -87,6 +87,18 @@ def _may_be_arrays(module: Module, project: Project) -> set[str]:
                 if value is not None and makes_array(value):
                     found.add(name)
     return found
+
+
+def _saying(names: set[str], module: Module) -> Iterator[Scope]:
+    """The scopes in whose text one of the names stands; to look through their trees takes long."""
+    if not names:
+        return
+    spelled = re.compile(rb"\b(?:%b)\b" % b"|".join(sorted(name.encode() for name in names)))
+    lines = [number for number, line in enumerate(module.data.split(b"\n"), 1) if spelled.search(line)]
+    for scope in module.scopes:
+        start, end = getattr(scope.node, "lineno", 1), getattr(scope.node, "end_lineno", None) or 0
+        if any(start <= line <= end for line in lines):
+            yield scope
 
 
 def _captured(scope: Scope, arrays: set[str], project: Project) -> Iterator[Finding]:

@@ -71,10 +71,10 @@ def _separate_runs(module: Module, project: Project) -> Iterator[Finding]:
 
 
 def _backend_fetches(module: Module, project: Project) -> Iterator[Finding]:
-    in_graph = GRAPH_CODE.search(module.data) is not None
     for call, _ in named(module, project, BACKEND):
         found = in_loop(project, call.where) if not is_guarded(call.where) else None
         if found:
+            in_graph = GRAPH_CODE.search(module.data) is not None
             found = found.lowered() if in_graph else found.lowered().lowered()
             message = (
                 f"`{ast.unparse(call.node.func)}` fetches a value {each(found, call.place)}: in graph code a run of "

@@ -33,7 +33,7 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.heat import Heat, loop_heat
-from hotloop.source.module import Loop, place_of
+from hotloop.source.module import Loop, Module, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -51,10 +51,9 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         if not USES_TENSORFLOW.search(module.data):
             continue
-        builds_graph = GRAPH_CODE.search(module.data) is not None and not EAGER_CODE.search(module.data)
         for growth in growths(module, project):
             found = _found(growth, project)
-            if found and builds_graph and growth.is_tensor:
+            if found and growth.is_tensor and _builds_graph(module):
                 found = found.lowered().lowered()  # the loop builds the graph, it does not run it
             if found:
                 place = place_of(module, growth.statement)
@@ -63,6 +62,10 @@ def check(project: Project) -> Iterator[Finding]:
                     f"copied each time. {_cure(growth, found.loop, project)}"
                 )
                 yield RULE.finding(place, message, **found.where)
+
+
+def _builds_graph(module: Module) -> bool:
+    return GRAPH_CODE.search(module.data) is not None and not EAGER_CODE.search(module.data)
 
 
 def _found(growth: Growth, project: Project) -> InLoop | None:

@@ -14,7 +14,9 @@ Read files in a pipeline: `tf.data.Dataset.from_tensor_slices(paths).map(load, n
 
 **Not when**
 
-Loading takes no time beside the step, or what is loaded next depends on the step's result.
+Loading takes no time beside the step, or what is loaded next depends on the step's result. The fix takes the switches
+out, and is tried before it is written; a loop that reads files itself has to be rewritten by hand, because a pipeline
+must be told types and shapes that only you know.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding
+from hotloop.model import Confidence, Finding, Fix
 from hotloop.rules import Rule
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.source.flow import varies
@@ -71,7 +73,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _switched_off(module: Module, project: Project) -> Iterator[Finding]:
-    if not re.search(rb"\bOptions\b|options", module.data):
+    if b"autotune" not in module.data and b"experimental_optimization" not in module.data:
         return
     for node, where in module.contexts.items():
         if not isinstance(node, ast.Assign) or not _is_false(node.value):
@@ -175,3 +177,13 @@ def _runs_training(call: Call) -> bool:
     return (
         fed and bool(call.node.args) and bool(re.search(r"train|optimi[sz]er|\bstep", ast.unparse(call.node.args[0])))
     )
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.switches import setting_at, take_out
+    from hotloop.source.rewrite import Refused
+
+    node = setting_at(finding, project)
+    if isinstance(node, ast.Call) and not ast.unparse(node.func).endswith("enable_debug_mode"):
+        raise Refused("what a pipeline should load, of which type and shape, cannot be seen: write it by hand", node)
+    return take_out(finding, project).fix("let TensorFlow load ahead", "verify")

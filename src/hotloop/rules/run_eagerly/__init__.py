@@ -13,7 +13,9 @@ and back again; keep the switch behind a flag (`run_eagerly=args.debug`).
 **Not when**
 
 The step does what cannot be compiled: it calls NumPy or `.numpy()` on its tensors, or looks at Python objects that
-change. Then only the part that can be compiled should be put into a `tf.function`.
+change. Then only the part that can be compiled should be put into a `tf.function`. The fix is tried before it is
+written, since what only works eagerly fails when it is compiled, and it leaves files alone where a step is seen to do
+that.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Event, Evidence, Finding, Recording
+from hotloop.model import Event, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
@@ -74,7 +76,7 @@ def _models(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context
 
 
 def _assigned(module: Module) -> Iterator[tuple[ast.Assign, ast.Attribute]]:
-    for node in module.contexts:
+    for node in module.contexts if b"run_eagerly" in module.data else ():
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
             if node.targets[0].attr == "run_eagerly":
                 yield node, node.targets[0]
@@ -136,3 +138,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 "debugging flag.",
                 evidence=[Evidence("eager ops per step", round(ops)), Evidence("in kernels", kernels, "s")],
             )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.run_eagerly.mend import switched_off
+
+    return switched_off(finding, project)

@@ -17,7 +17,8 @@ Leave it out (or 0): TensorFlow takes as many threads as there are cores. For re
 Many processes share the machine and each is to keep to one core: workers of a server, of a cluster job, of
 reinforcement learning. Or results must be equal to the last bit on a TensorFlow older than 2.8. The other settings that
 are told of (`inter_op_parallelism_threads=1`, `device_count={"CPU": 1}`, `OMP_NUM_THREADS=1`) leave an op's threads as
-they are in TensorFlow's own builds, and are not reported.
+they are in TensorFlow's own builds, and are not reported. The fix is tried before it is written: sums that several
+threads share may differ in the last digits.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.comments import is_chosen, said_nearby
@@ -101,6 +102,8 @@ def _threads(call: Call, name: str, project: Project) -> ast.expr | None:
 
 def _assignments(module: Module, project: Project) -> Iterator[tuple[ast.stmt, Context]]:
     """`config.intra_op_parallelism_threads = 1` and `os.environ["TF_NUM_INTRAOP_THREADS"] = "1"`."""
+    if FIELD.encode() not in module.data and b"environ" not in module.data:
+        return
     for node, where in module.contexts.items():
         if not isinstance(node, ast.Assign):
             continue
@@ -144,3 +147,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 [Evidence("computing", compute, "s"), Evidence("cores", cpus)],
                 confidence="medium",
             )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.switches import take_out
+
+    return take_out(finding, project, FIELD).fix("let each op use all cores", "verify")
