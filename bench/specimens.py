@@ -13,10 +13,11 @@ from overhead import PACKAGES
 from surroundings import HERE, surroundings
 
 from hotloop.diagnose import diagnose
+from hotloop.laps import loop_seconds
 from hotloop.record import record
 from hotloop.rules import Rule, find_rule, select
 from hotloop.rules.specimens import plain, program, specimen, write
-from hotloop.verify import loop_seconds, trial
+from hotloop.verify import Contender, Terms, trial
 
 
 def measure(rule: Rule, runs: int) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def measure(rule: Rule, runs: int) -> dict[str, Any]:
         recording, _ = record(slow, capture=True)
         findings = diagnose(recording, [rule]).findings
         cost = sum(finding.cost.seconds for finding in findings if finding.cost)
-        proof = trial(slow, fast, runs=runs, minimum=runs)
+        proof = trial(Contender("slow", slow), Contender("fast", fast), Terms(runs=runs, minimum=runs))
     return {
         "measured": rule.measured,
         "speedup": round(proof.speedup, 2),

@@ -20,10 +20,11 @@ PACKAGE = ROOT / "src" / "hotloop"
 # A room imports from its own floor and from those below. A new module needs a floor here.
 FLOORS = (
     {"model", "series", "settings", "words", "discover", "ignore"},
-    {"source", "loops", "results"},
+    {"source", "laps", "leavings", "loops", "printed", "results"},
     {"rules"},
     {"baseline", "cache", "check", "diagnose", "record", "report"},
-    {"fix", "gate", "guard", "label", "environment", "mending", "proving", "verify", "watching", "workshop", "writing"},
+    {"compare", "fix", "gate", "guard", "label", "environment", "verify", "watching"}
+    | {"mending", "proving", "workshop", "writing"},
     {"cli", "integrations", "__main__", ""},  # "": the package's own __init__
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

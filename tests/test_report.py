@@ -34,6 +34,7 @@ from hotloop.model import (
     Refusal,
     Report,
     Series,
+    Side,
     Symptom,
     Trial,
     Verdict,
@@ -383,6 +384,7 @@ def test_every_field_of_the_report_is_documented() -> None:
         Event,
         LineCost,
         Series,
+        Side,
         Trial,
         Problem,
     )

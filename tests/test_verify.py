@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from hotloop.laps import loop_seconds
 from hotloop.model import Exit, HotloopError, LoopRun, Place, Recording, Series, Trial
 from hotloop.record import Completed
-from hotloop.verify import loop_seconds, trial
+from hotloop.verify import Contender, Terms, trial
 
 Run = tuple[Recording, Completed]
 
@@ -30,7 +31,7 @@ def ran(seconds: float, stdout: str = "sum 4.5", wall: float | None = None, code
     """One run of a program whose one loop took so long."""
     loops = more.pop("loops", (loop(3, 9, [(1.0, 1.0 + seconds)]),))
     meta = {"seconds": 6.0 + (seconds + 1 if wall is None else wall), "import_seconds": 6.0, "peak_rss": 1e8}
-    recording = Recording(meta=meta, loops=loops, exit=Exit(code), **more)
+    recording = Recording(meta=meta, loops=loops, exit=Exit(code, exception="ValueError" if code else ""), **more)
     stderr = b"" if code == 0 else b"Traceback (most recent call last):\n  ...\nValueError: no such label\n"
     return recording, Completed(code, stdout.encode(), stderr)
 
@@ -45,7 +46,7 @@ def judged(before: Sequence[Run], after: Sequence[Run], **more: Any) -> tuple[Tr
         order.append(argv[0])
         return next(runs[argv[0]])
 
-    return trial(["before"], ["after"], runner=runner, **more), order
+    return trial(Contender("before", ["before"]), Contender("after", ["after"]), Terms(runner=runner, **more)), order
 
 
 NOISY = [ran(1.0), ran(1.3), ran(0.8)]

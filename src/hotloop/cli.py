@@ -24,7 +24,8 @@ TRIAL_FORMATS = (*FORMATS, "markdown")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = build_parser().parse_args(argv)
+    given, program = _apart(sys.argv[1:] if argv is None else list(argv))
+    arguments = _parsed(build_parser(), given, argparse.Namespace(program=program))
     try:
         return int(arguments.handler(arguments))
     except HotloopError as error:
@@ -36,6 +37,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of our output went away (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _apart(argv: list[str]) -> tuple[list[str], list[str]]:
+    """`compare A B -- program args`: what follows `--` is the program's, whatever it looks like."""
+    if argv[:1] != ["compare"] or "--" not in argv:
+        return argv, []
+    at = argv.index("--")
+    return argv[:at], argv[at + 1 :]
+
+
+def _parsed(parser: argparse.ArgumentParser, argv: list[str], into: argparse.Namespace) -> argparse.Namespace:
+    """`label MODEL --top-k 1 IMAGES` too: argparse takes flags between positional arguments for their end."""
+    arguments, rest = parser.parse_known_args(argv, into)
+    if rest and (not hasattr(arguments, "images") or any(word[:1] == "-" != word for word in rest)):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    if rest:
+        arguments.images += rest
+    return arguments
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -95,12 +114,20 @@ def build_parser() -> argparse.ArgumentParser:
     _add_output(fix, TRIAL_FORMATS)
     fix.set_defaults(handler=_fix)
 
-    compare = verbs.add_parser("compare", help="two programs: which loop is faster, and are the results the same")
-    compare.add_argument("before", metavar="A", help="a program, or 'program args'")
-    compare.add_argument("after", metavar="B", help="a program, or 'program args'")
+    told = "two programs: which loop is faster, and are the results the same"
+    compare = verbs.add_parser("compare", help=told, usage="%(prog)s [options] A B [-- program args...]")
+    what = "a program, or 'program args'; before --, a git revision at which to run the program after it"
+    compare.add_argument("before", metavar="A", help=what)
+    compare.add_argument("after", metavar="B", help="another; as a revision, . is the working tree")
     compare.add_argument("--runs", type=int, default=5, metavar="N", help="at most N runs of each (default 5)")
-    _add_output(compare)
+    compare.add_argument("--steps", type=int, metavar="N", help="compare over the first N steps of the main loop only")
+    compare.add_argument("--html", metavar="FILE", help="also write one offline page with both on one chart")
+    _add_output(compare, TRIAL_FORMATS)
     compare.set_defaults(handler=_compare)
+
+    label = verbs.add_parser("label", help="a folder of images through a model, at the speed of the machine")
+    _add_label(label)
+    label.set_defaults(handler=_label)
 
     explain = verbs.add_parser("explain", help="what a rule means, why it costs, what to do instead")
     explain.add_argument("rule")
@@ -119,6 +146,34 @@ def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = FORMAT
 def _add_fail_on(parser: argparse.ArgumentParser) -> None:
     told = "exit with 1 if any finding or symptom, this symptom (degrading, leaking) or this rule's finding is there"
     parser.add_argument("--fail-on", action="append", default=[], metavar="WHAT", help=told)
+
+
+def _add_label(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", nargs="?", metavar="MODEL", help="a frozen graph (.pb), a SavedModel's folder, a .keras or .h5 file")
+    add("images", nargs="*", metavar="IMAGES", help="files, folders, patterns, a .txt or .csv list; -: stdin")
+    add("--recursive", action="store_true", help="folders inside folders too")
+    add("--labels", metavar="FILE", help="one label a line")
+    add("--top-k", type=int, default=5, metavar="K", help="the best K labels of each image (default 5)")
+    add("--raw", action="store_true", help="all outputs of the model, instead of labels: embeddings")
+    add("--output", metavar="FILE", help="write a row for each image: .jsonl, .csv or .parquet")
+    add("--resume", action="store_true", help="go on where a run with this output was interrupted")
+    add("--overwrite", action="store_true", help="replace the output of another run")
+    add("--fail-fast", action="store_true", help="stop at the first image that cannot be read")
+    add("--batch", default="auto", metavar="N", help="images computed at once (default: measured)")
+    add("--threads", type=int, metavar="N", help="threads that decode (default: one for each core)")
+    add("--max-pixels", type=int, metavar="N", help="larger images are an error (default 100 million pixels)")
+    add("--preprocess", choices=("auto", "label_image", "keras", "none"), default="auto", help="how pixels are scaled")
+    resize = ("auto", "bilinear-v1", "bilinear", "nearest", "bicubic", "area", "lanczos3")
+    add("--resize", choices=resize, default="auto", help="bilinear-v1: that of TensorFlow 1, for frozen graphs")
+    add("--signature", metavar="NAME", help="of a SavedModel")
+    add("--trust-model", action="store_true", help="run the Python code and the file access that a model brings along")
+    old = parser.add_argument_group("as label_image.py has them")
+    old.add_argument("--graph", metavar="MODEL", help="the model")
+    old.add_argument("--image", metavar="IMAGE", help="one image: prints its best labels and nothing else")
+    for name, kind in (("layer", str), ("height", int), ("width", int), ("mean", float), ("std", float)):
+        old.add_argument(f"--input_{name}", f"--input-{name}", type=kind, metavar=name.upper())
+    old.add_argument("--output_layer", "--output-layer", metavar="LAYER")
 
 
 def _check(arguments: argparse.Namespace) -> int:
@@ -238,11 +293,27 @@ def _fix(arguments: argparse.Namespace) -> int:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from hotloop.verify import compare
+    from hotloop.compare import compare, compare_revisions, exit_code
+    from hotloop.record import Limit
+    from hotloop.verify import Terms
 
-    report = compare(_words(arguments.before), _words(arguments.after), runs=arguments.runs)
+    if arguments.steps is not None and arguments.steps < 1:
+        raise HotloopError("`--steps` is a number of steps: at least 1.")
+    for path in (arguments.html, arguments.output):
+        _check_writable(path)
+    terms = Terms(runs=arguments.runs, limit=Limit(steps=arguments.steps))
+    if arguments.program:
+        report = compare_revisions(arguments.before, arguments.after, arguments.program, terms)
+    else:
+        report = compare(_words(arguments.before), _words(arguments.after), terms)
     _show(report, arguments)
-    return {"faster": 0, "same": 0}.get(report.trials[0].verdict, 1)
+    return exit_code(report)
+
+
+def _label(arguments: argparse.Namespace) -> int:
+    from hotloop.label.command import answer
+
+    return answer(arguments, sys.stdin.buffer, sys.stdout, sys.stderr)
 
 
 def _explain(arguments: argparse.Namespace) -> int:

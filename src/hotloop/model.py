@@ -329,6 +329,22 @@ class Diagnosis:
 
 
 @dataclass(frozen=True)
+class Side:
+    """What was measured of one of the two programs of a trial: medians over its runs."""
+
+    name: str
+    seconds: float  # in loops, or over the first steps of one
+    whole_seconds: float  # of the run, less the imports
+    runs: tuple[float, ...]  # the `seconds` of each
+    step_seconds: float | None = None  # a step of its main loop, after warm-up
+    steps: int = 0
+    series: Series = Series("step", "seconds")  # of the last run
+    traces: float = 0
+    bytes: float | None = None  # peak memory
+    bytes_per_step: float | None = None  # by which memory grows
+
+
+@dataclass(frozen=True)
 class Trial:
     """Before against after, interleaved: loop seconds, their ratio (above 1 is faster) and whether results agree."""
 
@@ -344,6 +360,8 @@ class Trial:
     notes: tuple[str, ...] = ()
     before_bytes: float | None = None  # peak memory
     after_bytes: float | None = None
+    level: str = ""  # of the same results: `identical`, `close`, or `random` (as much as before)
+    sides: tuple[Side, ...] = ()  # before and after
 
 
 @dataclass(frozen=True)

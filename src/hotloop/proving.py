@@ -18,8 +18,8 @@ from hotloop.workshop import Workshop
 def fix_program(argv: Sequence[str], wanted: Wanted) -> Report:
     """Measure the program, mend what costs, try it on a copy, show it, and write if asked."""
     from hotloop.diagnose import diagnose_recording, project_files, ran
+    from hotloop.laps import loop_seconds
     from hotloop.record import record
-    from hotloop.verify import loop_seconds
 
     recording, completed = record(list(argv), capture=True)
     if completed.code != 0:
@@ -85,10 +85,13 @@ def _proved(workshop: Workshop, contents: Contents, allowed: Mapping[Key, Findin
 
 
 def _trial(workshop: Workshop, before: Contents, after: Contents, name: str) -> Trial:
-    from hotloop.verify import trial
+    from hotloop.verify import Contender, trial
 
     with workshop.bench(before) as one, workshop.bench(after) as two:
-        return trial(one.argv, two.argv, before_cwd=one.cwd, after_cwd=two.cwd, names=("before", name))
+        return trial(
+            Contender("before", one.argv, one.cwd, one.folder, own=True),
+            Contender(name, two.argv, two.cwd, two.folder, own=True),
+        )
 
 
 def _in_vain(

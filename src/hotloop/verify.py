@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 
-from hotloop.model import HotloopError, LoopRun, Recording, Report, Trial, Verdict
-from hotloop.record import Completed, record
+from hotloop import leavings
+from hotloop.laps import first_steps, lap, loop_seconds, traces
+from hotloop.model import HotloopError, Recording, Series, Side, Trial, Verdict
+from hotloop.record import NO_LIMIT, Completed, Limit, record
 from hotloop.results import Output, Sameness, same_results
 from hotloop.series import bootstrap_ratio
 
@@ -18,119 +21,118 @@ Interval = tuple[float, float]
 
 FASTER, SLOWER = 1.02, 0.98
 SAME = (0.95, 1.05)
+LAST_WORDS = 3  # lines of a traceback that are kept
+ENOUGH = 2  # runs of each, below which nothing is known of the noise
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a comparison is held: at most `runs` of each, at least `minimum`, until `deadline` (on the monotonic clock).
+
+    `limit`: programs are ended there; with `limit.steps`, those first steps of the main loop are what is timed.
+    """
+
+    runs: int = 5
+    minimum: int = 3
+    limit: Limit = NO_LIMIT
+    deadline: float = float("inf")
+    runner: Runner = record
 
 
 @dataclass
-class _Side:
-    """One of the two programs and its runs so far."""
+class Contender:
+    """A program and its runs so far. `watch`: the folder whose files are compared; `own`: it is a copy of ours."""
 
     name: str
     argv: Sequence[str]
-    cwd: Path | None
+    cwd: Path | None = None
+    watch: Path | None = None
+    own: bool = False
     recordings: list[Recording] = field(default_factory=list)
     outputs: list[Output] = field(default_factory=list)
+    failure: str = ""
 
-    def run(self, runner: Runner) -> str:
-        """One more run. Returns why it failed, or nothing."""
-        recording, done = runner(self.argv, sample=False, observe=True, seed=0, capture=True, cwd=self.cwd)
+    def run(self, terms: Terms) -> None:
+        before = leavings.seen(self.watch) if self.watch else None
+        env = {"PYTHONHASHSEED": "0"} | os.environ
+        settings = {} if terms.limit == NO_LIMIT else {"limit": terms.limit}
+        recording, done = terms.runner(
+            self.argv, sample=False, observe=True, seed=0, capture=True, cwd=self.cwd, env=env, **settings
+        )
+        files = leavings.left(self.watch, before) if self.watch else {}
+        if self.watch and self.own:
+            leavings.tidy(self.watch, before)
         self.recordings.append(recording)
-        self.outputs.append(Output(done.stdout, recording.observables))
-        return _failure(recording, done)
+        self.outputs.append(Output(done.stdout, recording.observables, files, done.code, done.stopped))
+        self.failure = _failure(recording, done)
+
+    def seconds(self, steps: int | None) -> list[float | None]:
+        return [first_steps(one, steps) if steps else loop_seconds(one) for one in self.recordings]
 
 
-def compare(before: Sequence[str], after: Sequence[str], runs: int) -> Report:
-    """`hotloop compare`: two programs, as they stand."""
-    outcome = trial(before, after, runs=runs, names=(shlex.join(before), shlex.join(after)))
-    return Report(command="compare", trials=(outcome,))
+def trial(before: Contender, after: Contender, terms: Terms | None = None) -> Trial:
+    return trials(before, [after], terms)[0]
 
 
-def trial(
-    before: Sequence[str],
-    after: Sequence[str],
-    *,
-    before_cwd: Path | None = None,
-    after_cwd: Path | None = None,
-    runs: int = 5,
-    minimum: int = 3,
-    names: tuple[str, str] = ("before", "after"),
-    runner: Runner = record,
-) -> Trial:
-    """Run both in turns (A B, B A, A B, ...) until the ratio of their loop seconds is decided.
+def trials(before: Contender, others: Sequence[Contender], terms: Terms | None = None) -> list[Trial]:
+    """Run all in turns (A B C, C B A, ...) until the ratio of their loop seconds to those of `before` is decided.
 
     It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs
     of each were made; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of
     the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras.
     """
-    if runs < 2:
+    terms = terms or Terms()
+    if terms.runs < ENOUGH:
         raise HotloopError("a comparison needs at least 2 runs of each program to know its own noise.")
-    one, two = _Side(names[0], before, before_cwd), _Side(names[1], after, after_cwd)
-    for turn in range(runs):
-        crash = _turn(one, two, runner, swap=turn % 2 == 1)
-        if crash:
-            return _conclude(one, two, Sameness(False, (f"`{two.name}` fails: {crash}",)))
-        if turn + 1 < min(minimum, runs):
-            continue
-        sameness = same_results(one.outputs, two.outputs)
-        if sameness.same is False or _decided(_timing(one, two).interval):
+    open_ones = list(others)
+    longest = 0.0
+    for turn in range(terms.runs):
+        began = monotonic()
+        if began + longest > terms.deadline:
             break
-    return _conclude(one, two, same_results(one.outputs, two.outputs))
+        order = [before, *open_ones]
+        for contender in reversed(order) if turn % 2 else order:
+            contender.run(terms)
+            if before.failure:
+                raise HotloopError(
+                    f"`{before.name}` fails by itself, so there is nothing to compare with: {before.failure}"
+                )
+        longest = max(longest, monotonic() - began)
+        open_ones = [one for one in open_ones if not _settled(before, one, terms, turn + 1)]
+        if not open_ones:
+            break
+    return [_conclude(before, one, terms) for one in others]
 
 
-def _turn(one: _Side, two: _Side, runner: Runner, swap: bool) -> str:
-    """Each program once, `two` first if `swap`. Returns why the second program failed, or nothing."""
-    crash = ""
-    for side in (two, one) if swap else (one, two):
-        failure = side.run(runner)
-        if failure and side is one:
-            raise HotloopError(f"`{one.name}` fails by itself, so there is nothing to compare with: {failure}")
-        crash = crash or failure
-    return crash
+def _settled(before: Contender, one: Contender, terms: Terms, turns: int) -> bool:
+    if one.failure:
+        return True
+    if turns < min(terms.minimum, terms.runs):
+        return False
+    return _sameness(before, one).same is False or _decided(_timing(before, one, terms).interval)
+
+
+def _sameness(before: Contender, one: Contender) -> Sameness:
+    if one.failure:
+        return Sameness(False, (f"`{one.name}` fails: {one.failure}",))
+    if len(one.outputs) < ENOUGH:
+        return Sameness(None, ("there was no time for enough runs",))
+    return same_results(before.outputs[: len(one.outputs)], one.outputs)
 
 
 def _failure(recording: Recording, done: Completed) -> str:
-    if done.code == 0:
+    """The last words of a program that crashed; one that ends with a code of its own choice did not."""
+    if done.code == 0 or (done.code > 0 and recording.exit.code == done.code and not recording.exit.exception):
         return ""
-    lines = [line for line in done.stderr.decode("utf-8", errors="replace").splitlines() if line.strip()]
-    last = lines[-1].strip() if lines else recording.exit.exception
+    lines = [line.strip() for line in done.stderr.decode("utf-8", errors="replace").splitlines() if line.strip()]
     ending = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
-    return f"{last} ({ending})" if last else ending
+    if not lines:
+        return f"{recording.exit.exception} ({ending})" if recording.exit.exception else ending
+    where = [line for line in lines[-2 * LAST_WORDS : -1] if line.startswith("File ")][-1:]
+    return f"{lines[-1]} ({ending}{''.join(f'; {line}' for line in where)})"
 
 
-# -- how long ------------------------------------------------------------------------------------------------
-
-
-def loop_seconds(recording: Recording) -> float | None:
-    """Seconds during which the program was in a loop; None when no loop ran.
-
-    That is the length of the union of all steps of the program's own loops on the clock, so that a loop
-    inside another, in the same function or in one that it calls, counts once. Generators' loops are left
-    out: their steps contain their consumer's time. Added to it is the time of Keras' loops (`fit`,
-    `evaluate`, `predict`) that were called outside any loop of the program.
-    """
-    own = [run for run in recording.loops if not run.stack and not run.yields]
-    keras = [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
-    if not own and not keras:
-        return None
-    return _union([span for run in own for span in _spans(run)]) + sum(run.seconds for run in keras)
-
-
-def _spans(run: LoopRun) -> list[Interval]:
-    """When the steps of a loop began and ended; of a long loop each bin of steps is one span."""
-    ends = [*run.clock.at[1:], float(run.steps)]
-    # Not strict: a loop that its first step left by an exception has an end and no step.
-    steps = zip(run.clock.at, run.clock.values, run.step_seconds.values, ends, strict=False)
-    spans = [(start, start + mean * (end - index)) for index, start, mean, end in steps]
-    if run.runs == 1 and spans:  # in one piece, from before its first step: waiting for the first item belongs to it
-        return [(spans[-1][1] - run.seconds, spans[-1][1])]
-    return spans
-
-
-def _union(spans: list[Interval]) -> float:
-    total, reached = 0.0, float("-inf")
-    for start, end in sorted(spans):
-        total += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return total
+# -- how long ----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -142,9 +144,9 @@ class _Timing:
     whole_run: bool  # no loop on one side: timed by the whole run
 
 
-def _timing(one: _Side, two: _Side) -> _Timing:
+def _timing(one: Contender, two: Contender, terms: Terms) -> _Timing:
     pairs = min(len(one.recordings), len(two.recordings))
-    looped = [[loop_seconds(recording) for recording in side.recordings[:pairs]] for side in (one, two)]
+    looped = [side.seconds(terms.limit.steps)[:pairs] for side in (one, two)]
     whole_run = any(not seconds for side in looped for seconds in side)
     if whole_run:
         before, after = ([recording.seconds for recording in side.recordings[:pairs]] for side in (one, two))
@@ -155,7 +157,7 @@ def _timing(one: _Side, two: _Side) -> _Timing:
 
 
 def _ratio(before: list[float], after: list[float]) -> tuple[float, float, float]:
-    if len(before) < 2 or min(*before, *after) <= 0.0:
+    if len(before) < ENOUGH or min(*before, *after) <= 0.0:
         return float("nan"), 0.0, float("inf")
     return bootstrap_ratio(before, after)
 
@@ -165,20 +167,26 @@ def _decided(interval: Interval) -> bool:
     return low > SAME[1] or high < SAME[0] or (low >= SAME[0] and high <= SAME[1])
 
 
-# -- what to say ---------------------------------------------------------------------------------------------
+# -- what to say -------------------------------------------------------------------------------------------------------
 
 
-def _conclude(one: _Side, two: _Side, sameness: Sameness) -> Trial:
-    timing = _timing(one, two)
+def _conclude(one: Contender, two: Contender, terms: Terms) -> Trial:
+    timing, sameness = _timing(one, two, terms), _sameness(one, two)
     notes = list(sameness.notes)
-    if timing.whole_run:
-        notes.append("no loop ran on one side: timed by the whole run less the imports of TensorFlow and Keras")
     verdict = _verdict(sameness.same, timing.interval)
-    if verdict == "faster" and not timing.whole_run:
-        ratio, _, high = _ratio(*([recording.seconds for recording in side.recordings] for side in (one, two)))
+    if timing.whole_run and terms.limit != NO_LIMIT:
+        verdict = "inconclusive" if sameness.same is not False else verdict
+        notes.append("one of the two did not come to the same number of steps, so that their times say nothing")
+    elif timing.whole_run:
+        notes.append("no loop ran on one side: timed by the whole run less the imports of TensorFlow and Keras")
+    elif terms.limit.steps:
+        notes.append(f"compared over the first {terms.limit.steps} steps of the main loop")
+    elif verdict == "faster":
+        ratio, _, high = _ratio(*([recording.seconds for recording in side.recordings] for side in _paired(one, two)))
         if high < SLOWER:
             verdict = "inconclusive"
             notes.append(f"the loops are faster, but the whole run is slower ({ratio:.2f}x)")
+    sides = (_side(one, timing.before), _side(two, timing.after))
     return Trial(
         before=one.name,
         after=two.name,
@@ -186,13 +194,43 @@ def _conclude(one: _Side, two: _Side, sameness: Sameness) -> Trial:
         same_results=sameness.same,
         speedup=timing.ratio,
         interval=timing.interval,
-        before_seconds=statistics.median(timing.before),
-        after_seconds=statistics.median(timing.after),
+        before_seconds=sides[0].seconds,
+        after_seconds=sides[1].seconds,
         runs=len(timing.before),
         notes=tuple(notes),
-        before_bytes=_peak(one),
-        after_bytes=_peak(two),
+        before_bytes=sides[0].bytes,
+        after_bytes=sides[1].bytes,
+        level=sameness.level,
+        sides=sides,
     )
+
+
+def _paired(one: Contender, two: Contender) -> tuple[Contender, Contender]:
+    pairs = min(len(one.recordings), len(two.recordings))
+    first, second = (Contender(side.name, side.argv, recordings=side.recordings[:pairs]) for side in (one, two))
+    return first, second
+
+
+def _side(side: Contender, seconds: Sequence[float]) -> Side:
+    laps = [found for recording in side.recordings if (found := lap(recording))]
+    peaks = [float(r.meta["peak_rss"]) for r in side.recordings if r.meta.get("peak_rss")]
+    slopes = [one.bytes_per_step for one in laps if one.bytes_per_step is not None]
+    return Side(
+        side.name,
+        seconds=_median(seconds) or 0.0,
+        whole_seconds=_median([recording.seconds for recording in side.recordings]) or 0.0,
+        runs=tuple(seconds),
+        step_seconds=_median([one.step_seconds for one in laps]),
+        steps=laps[-1].steps if laps else 0,
+        series=laps[-1].series if laps else Series("step", "seconds"),
+        traces=_median([traces(recording) for recording in side.recordings]) or 0,
+        bytes=_median(peaks),
+        bytes_per_step=_median(slopes),
+    )
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return statistics.median(values) if values else None
 
 
 def _verdict(same: bool | None, interval: Interval) -> Verdict:
@@ -206,8 +244,3 @@ def _verdict(same: bool | None, interval: Interval) -> Verdict:
     if high < SLOWER:
         return "slower"
     return "same" if low >= SAME[0] and high <= SAME[1] else "inconclusive"
-
-
-def _peak(side: _Side) -> float | None:
-    peaks = [float(r.meta["peak_rss"]) for r in side.recordings if r.meta.get("peak_rss")]
-    return statistics.median(peaks) if peaks else None

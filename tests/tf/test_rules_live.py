@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from hotloop.diagnose import diagnose_recording
+from hotloop.laps import loop_seconds
 from hotloop.model import Recording
 from hotloop.record import record
 from hotloop.results import Output, same_results
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.specimens import expectations, program, specimen, write
-from hotloop.verify import loop_seconds
 
 RULES = all_rules()
 of_every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

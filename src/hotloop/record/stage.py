@@ -94,7 +94,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
     limits = Limits(recorder, seconds=options.get("seconds"), steps=options.get("steps"), mark=options.get("mark"))
     if limits.any:
         clockwork.every(DRAIN_EVERY, limits.look)
-    _watch_memory(recorder, clockwork, often=options["sample"])
+    _watch_memory(recorder, clockwork, often=options["sample"] or options["observe"])
     if options["sample"]:
         sampler = Sampler(log, ops, lambda: finder.importing, recorder.wake)
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)

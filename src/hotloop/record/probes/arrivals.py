@@ -70,12 +70,17 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ]
         for_keras.append(("predictions", observer.install_keras))
 
-    def tensorflow_arrived() -> None:
-        install_all(log, for_tensorflow)
+    def seed() -> None:
         if options["seed"] is not None:
             observe.seed_everything(int(options["seed"]))
 
+    def tensorflow_arrived() -> None:
+        install_all(log, for_tensorflow)
+        seed()
+
+    seed()
     return {
+        **({"numpy": seed} if options["seed"] is not None else {}),
         "tensorflow": tensorflow_arrived,
         "keras": lambda: install_all(log, for_keras),
         "tf_keras": lambda: install_all(log, [("tf_keras loops", loops.install_tf_keras)]),

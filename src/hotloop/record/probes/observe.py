@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import random
 import sys
 import types
 from collections.abc import Mapping
 from typing import Any
 
+from hotloop.leavings import few_words
 from hotloop.record.frames import Frames, is_ours, package_of
 from hotloop.record.log import Log
 from hotloop.record.probes.watch import FAILED, keras2, part, watch
 
 CEILING = 2000
-HEAD = 4
+KERAS = ("predict", "predict_on_batch", "fit", "evaluate", "train_on_batch", "test_on_batch")
 _METHODS = ("tensorflow/python/framework/ops.py", "tensorflow/python/ops/resource_variable_ops.py")
 
 
@@ -38,7 +41,9 @@ class Observer:
 
     def install_keras(self, log: Log) -> None:
         trainer = part("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", *keras2("engine.training:Model"))
-        watch(log, trainer, "predict", lambda args, kwargs: True, self._leaves("predict"))
+        for name in KERAS:
+            if hasattr(trainer, name):
+                watch(log, trainer, name, lambda args, kwargs: log.frames.called_by_user() or None, self._leaves(name))
 
     def _leaves(self, kind: str) -> Any:
         def leave(state: Any, seconds: float, result: Any) -> None:
@@ -51,17 +56,32 @@ class Observer:
     def _see(self, kind: str, value: Any) -> None:
         self.count += 1
         if len(self.kept) < CEILING:
-            self.kept.append(_in_few_words(kind, value))
+            self.kept.append(few_words(kind, value))
 
 
 def seed_everything(seed: int) -> None:
-    """After TensorFlow's import and before the program goes on."""
+    """After an import of NumPy or TensorFlow and before the program goes on."""
     random.seed(seed)
-    numpy, tensorflow = sys.modules.get("numpy"), sys.modules.get("tensorflow")
-    if numpy is not None:
+    numpy: Any = sys.modules.get("numpy")
+    tensorflow: Any = sys.modules.get("tensorflow")
+    if hasattr(numpy, "random"):
         numpy.random.seed(seed % 2**32)
-    if tensorflow is not None:
+        _seed_generators(numpy.random, seed)
+    if hasattr(tensorflow, "random"):
         tensorflow.random.set_seed(seed)
+
+
+def _seed_generators(module: Any, seed: int) -> None:
+    """`default_rng()` without a seed asks the system for one: give each another one, the same in every run."""
+    original, made = module.default_rng, itertools.count(seed)
+    if getattr(original, "__wrapped__", None) is not None:
+        return
+
+    @functools.wraps(original)
+    def default_rng(seed: Any = None) -> Any:
+        return original(next(made) if seed is None else seed)
+
+    module.default_rng = default_rng
 
 
 def _asked_by_user(frames: Frames) -> bool:
@@ -78,26 +98,9 @@ def _asked_by_user(frames: Frames) -> bool:
 
 
 def _flat(result: Any) -> list[Any]:
+    result = getattr(result, "history", result)  # what `fit` returns
     if isinstance(result, list | tuple):
         return [leaf for item in result for leaf in _flat(item)]
     if isinstance(result, dict):
         return [leaf for key in sorted(result, key=str) for leaf in _flat(result[key])]
     return [] if result is None else [result]
-
-
-def _in_few_words(kind: str, value: Any) -> dict[str, Any]:
-    import numpy
-
-    array = numpy.asarray(value)
-    words: dict[str, Any] = {"kind": kind, "dtype": str(array.dtype), "shape": list(array.shape)}
-    if array.dtype.kind not in "biufc":
-        return words | {"sum": 0.0, "abs_sum": 0.0, "head": [str(item)[:60] for item in array.ravel()[:HEAD]]}
-    numbers = array.ravel()
-    if array.dtype.kind == "c":
-        numbers = numbers.view(numbers.real.dtype)
-    numbers = numbers.astype("float64")
-    return words | {
-        "sum": float(numpy.nansum(numbers)),
-        "abs_sum": float(numpy.nansum(numpy.abs(numbers))),
-        "head": [float(number) for number in numbers[:HEAD]],
-    }
