@@ -17,8 +17,6 @@ from hotloop.model import HotloopError
 from hotloop.report.phrases import clean
 from hotloop.report.progress import progress
 
-OLD_SIZE = (299, 299)  # what label_image.py takes for granted
-
 
 def answer(arguments: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
     """0: every image has its row; 1: some could not be read."""
@@ -34,7 +32,10 @@ def answer(arguments: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stder
     if options.labels:
         read_labels(options.labels)  # whether it is there is known before TensorFlow is
     _quiet()
-    from hotloop.label.job import run
+    if options.engine == "ray":
+        from hotloop.label.ray import run
+    else:
+        from hotloop.label.job import run
 
     with progress(stderr, doing="labelling", what="images") as step:
         summary = run(options, paths, _printer(arguments, stdout), step)
@@ -60,9 +61,11 @@ def _options(arguments: argparse.Namespace, model: str) -> Options:
     sides = (arguments.input_height, arguments.input_width)
     if sides.count(None) == 1:
         raise HotloopError("--input_height and --input_width go together.")
-    for name in ("top_k", "threads", "max_pixels", "input_height", "input_width"):
+    for name in ("top_k", "threads", "workers", "max_pixels", "input_height", "input_width"):
         if (value := getattr(arguments, name)) is not None and value < 1:
             raise HotloopError(f"--{name.replace('top_k', 'top-k').replace('max_p', 'max-p')} is at least 1.")
+    if arguments.engine == "local" and (arguments.address or arguments.workers or arguments.gpus_per_worker):
+        raise HotloopError("--address, --workers and --gpus-per-worker go with --engine ray.")
     return Options(
         model=model,
         input=arguments.input_layer,
@@ -84,6 +87,10 @@ def _options(arguments: argparse.Namespace, model: str) -> Options:
         resume=arguments.resume,
         overwrite=arguments.overwrite,
         fail_fast=arguments.fail_fast,
+        engine=arguments.engine,
+        address=arguments.address,
+        workers=arguments.workers,
+        gpus_per_worker=arguments.gpus_per_worker,
     )
 
 
