@@ -138,7 +138,7 @@ def test_tabs_survive(case: Case) -> None:
 
 
 def test_every_rule_with_cases_is_refused_something_and_rewritten_something() -> None:
-    assert {case.rule for case in REFUSED} == {case.rule for case in REWRITTEN}
+    assert {case.rule for case in REFUSED} == {case.rule for case in (*REWRITTEN, *ADVISED)}
     assert len(REFUSED) >= 30
     assert len(REWRITTEN) >= 15
 
@@ -186,6 +186,6 @@ def test_a_factory_in_another_file_stays_and_its_call_moves() -> None:
 def test_every_fix_of_a_specimen_parses_and_settles(rule: Rule, name: str) -> None:
     before = plain(specimen(rule, name))
     result = mended(rule, before)
-    assert result.done
+    assert result.done or result.advice
     for data in result.contents.values():
         ast.parse(data)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hotloop.cli import main
-from hotloop.mending import apply_fixes
+from hotloop.mending import mend
 from hotloop.model import Recording
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.specimens import expectations, plain, renamed, specimen, write
@@ -76,16 +76,21 @@ def shown(files: dict[str, bytes]) -> str:
     return "".join(f"--- {path}\n{source.decode()}" for path, source in sorted(files.items()))
 
 
+def fixed(rule: Rule, files: dict[str, bytes]) -> dict[str, bytes]:
+    """With every fix of the rule, also those that are only shown."""
+    return mend(files, [rule], safeties=("safe", "verify", "advice")).contents
+
+
 @asked("check", "fix")
 def test_the_fix_of_slow_is_fast(rule: Rule) -> None:
     slow, fast = plain(specimen(rule, "slow")), plain(specimen(rule, "fast"))
-    assert shown(renamed(apply_fixes(slow, [rule]), "fast")) == shown(fast)
+    assert shown(renamed(fixed(rule, slow), "fast")) == shown(fast)
 
 
 @asked("check", "fix")
 def test_the_fix_of_fast_changes_nothing(rule: Rule) -> None:
     fast = plain(specimen(rule, "fast"))
-    assert shown(apply_fixes(fast, [rule])) == shown(fast)
+    assert shown(fixed(rule, fast)) == shown(fast)
 
 
 # 4 ----------------------------------------------------------------------------------------------------------

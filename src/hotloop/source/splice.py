@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 
 from hotloop.model import Fix, Safety
@@ -12,8 +13,7 @@ from hotloop.source.rewrite import UTF8, Refused, edits_between
 LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 COMMENT = re.compile(rb"[ \t]*#[^\r\n]*")
-BLANK_ABOVE = re.compile(rb"(?<=[\r\n])(?:[ \t\f]*(?:\r\n|\r|\n))+\Z")
-BLANK_BELOW = re.compile(rb"(?:[ \t]*(?:\r\n|\r|\n))+")
+OWN_LINE = re.compile(rb",[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
 BOM = b"\xef\xbb\xbf"
 
 Span = tuple[int, int]  # bytes of the file
@@ -99,24 +99,33 @@ class Splice:
             self.replace(self.span(statement), b"pass")
             return
         start, end = self.lines_of(statement)
-        above, below = BLANK_ABOVE.search(self.data[:start]), BLANK_BELOW.match(self.data, end)
-        lines = min(len(LINE.findall(match[0])) - 1 if match else 0 for match in (above, below))
-        for _ in range(lines):
+        for _ in range(min(self._blank_lines(start, -1), self._blank_lines(end, 1))):
             end = self._end_of_line(end)
         self.replace((start, end), b"")
+
+    def _blank_lines(self, at: int, step: int) -> int:
+        """How many lie next to each other there, upwards (-1) from a line's start or downwards (1)."""
+        number, count = bisect.bisect_left(self._starts, at) + min(step, 0), 0
+        while 0 <= number < len(self._starts) and self._line(number) and not self._line(number).strip():
+            number, count = number + step, count + 1
+        return count
 
     def remove_argument(self, call: ast.Call, gone: ast.expr | ast.keyword) -> None:
         """An argument with the comma that parts it from its neighbour."""
         arguments: list[ast.expr | ast.keyword] = [*call.args, *call.keywords]
         given = sorted(self.span(argument) for argument in arguments)
         index = given.index(self.span(gone))
-        if index > 0:
-            self.replace((given[index - 1][1], given[index][1]), b"")
+        start, end = given[index]
+        own = OWN_LINE.match(self.data, end) if not self.data[self._starts[gone.lineno - 1] : start].strip() else None
+        if own:
+            self.replace((self._starts[gone.lineno - 1], own.end()), b"")
+        elif index > 0:
+            self.replace((given[index - 1][1], end), b"")
         elif len(given) > 1:
-            self.replace((given[0][0], given[1][0]), b"")
+            self.replace((start, given[1][0]), b"")
         else:
-            comma = re.compile(rb"\s*,").match(self.data, given[0][1])
-            self.replace((given[0][0], comma.end() if comma else given[0][1]), b"")
+            comma = re.compile(rb"\s*,").match(self.data, end)
+            self.replace((start, comma.end() if comma else end), b"")
 
     def add_argument(self, call: ast.Call, text: str) -> None:
         """A keyword behind the other arguments; on a line of its own where the last one has one."""

@@ -16,7 +16,8 @@ Leave Keras at float32 and convert the data once: `x = x.astype("float32")`, `tf
 
 The result needs the digits: ill-conditioned linear algebra, second derivatives, differential equations, physics. Then
 double precision is right; say so on the line. Handing float64 arrays to a float32 Keras model costs next to nothing
-(Keras converts them), and neither do scalars or small matrices: those are not reported.
+(Keras converts them), and neither do scalars or small matrices: those are not reported. The fix is shown and never
+applied: whether the digits are needed, only you can say.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named, spelled_like
 from hotloop.rules.comments import is_chosen, said_nearby
@@ -148,3 +149,19 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 [Evidence("computing", compute, "s")],
                 confidence="medium",
             )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    """Shown only: whether the digits are needed is not for a program to say."""
+    from hotloop.rules.moving import call_at, tensorflow_name
+    from hotloop.rules.switches import take_out
+    from hotloop.source.splice import Splice
+
+    call = call_at(project.modules[finding.place.path], finding.place)
+    name = project.name_of(call.node.func, call.where.scope)
+    if name not in MAKERS:
+        title = "compute in float32" if name in SETTERS else "let the layer compute in float32"
+        return take_out(finding, project, "dtype").fix(title, "advice")
+    splice = Splice(call.where.scope.module)
+    splice.add_argument(call.node, f"dtype={tensorflow_name(call.where.scope)}.float32")
+    return splice.fix("make the tensor float32", "advice")

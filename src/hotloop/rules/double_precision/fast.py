@@ -16,7 +16,7 @@ model = tf.keras.Sequential(
 )
 rng = np.random.default_rng(0)
 model.set_weights([rng.normal(0, 0.1, weight.shape) for weight in model.get_weights()])
-batches = rng.random((STEPS, 16, 64, 64, 3)).astype("float32")
+batches = rng.random((STEPS, 16, 64, 64, 3))
 
 scores = []
 for batch in batches:
