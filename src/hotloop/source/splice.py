@@ -14,6 +14,7 @@ LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n|\Z)")
 CODING = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 COMMENT = re.compile(rb"[ \t]*#[^\r\n]*")
 OWN_LINE = re.compile(rb",[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n)")
+DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 BOM = b"\xef\xbb\xbf"
 
 Span = tuple[int, int]  # bytes of the file
@@ -99,8 +100,13 @@ class Splice:
             self.replace(self.span(statement), b"pass")
             return
         start, end = self.lines_of(statement)
-        for _ in range(min(self._blank_lines(start, -1), self._blank_lines(end, 1))):
+        above, below = self._blank_lines(start, -1), self._blank_lines(end, 1)
+        near = block[max(0, block.index(statement) - 1) : block.index(statement) + 2]
+        alone = isinstance(statement, DEFINITION) and sum(isinstance(other, DEFINITION) for other in near) == 1
+        for _ in range(below if alone else min(above, below)):
             end = self._end_of_line(end)
+        for _ in range(above - 1 if alone else 0):
+            start = self._starts[bisect.bisect_left(self._starts, start) - 1]
         self.replace((start, end), b"")
 
     def _blank_lines(self, at: int, step: int) -> int:

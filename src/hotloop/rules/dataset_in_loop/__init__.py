@@ -13,17 +13,20 @@ one iterator: `batches = iter(dataset.repeat())` before the loop, `next(batches)
 
 **Not when**
 
-The loop is over epochs, folds or files, and each data set is then read to its end.
+The loop is over epochs, folds or files, and each data set is then read to its end. The fix takes one element after the
+other where the program took the first again and again: it is tried before it is written, and stays unwritten where that
+gives other results.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.consumers import consumers, read
@@ -49,15 +52,20 @@ NOT_BUILT = {"tf.data.Dataset.load", "tf.data.experimental.load"}
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in (call for last, calls in module.called.items() if _may_matter(last) for call in calls):
             if call.where.loop is None and not call.where.scope.is_function:
                 continue
             if (data := _iterated(call, project)) is not None:
                 yield from _iterator(call, data, project)
-            elif may_be_source(call):
+            elif may_be_source(call.last):
                 name = project.name_of(call.node.func, call.where.scope)
                 if is_source(name) and name not in NOT_BUILT:
                     yield from _built(call, project)
+
+
+@functools.cache
+def _may_matter(last: str) -> bool:
+    return last == "next" or last in MAKES_ITERATOR or may_be_source(last)
 
 
 def _iterated(call: Call, project: Project) -> ast.expr | None:
@@ -184,3 +192,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             "once, before the loop, and take the next element from it.",
             evidence=[Evidence("iterators", at.count), Evidence("elements each", each)],
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.dataset_in_loop.mend import keep_one
+
+    return keep_one(finding, project)

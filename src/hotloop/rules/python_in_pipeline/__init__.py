@@ -15,7 +15,9 @@ than single examples), or call the function after `batch`.
 **Not when**
 
 Each element is much work (a simulation, a large file) or comes from a library that TensorFlow has no counterpart for.
-Then run it with `num_parallel_calls` where it waits, or in other processes where it computes.
+Then run it with `num_parallel_calls` where it waits, or in other processes where it computes. The fix is for generators
+that hand out arrays row by row and nothing else, of arrays that stay as they are; it is tried before it is written. For
+a Python function it is yours to find the counterpart in TensorFlow, because few are exact.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
 from hotloop.rules.feeding import feeds
 from hotloop.rules.loops import outside_loops
@@ -184,3 +186,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
              Evidence("loop waited", feed.blocked, "s")],
             confidence="medium" if feed.bound else "high",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.python_in_pipeline.mend import to_slices
+
+    return to_slices(finding, project)

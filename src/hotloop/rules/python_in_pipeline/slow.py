@@ -6,7 +6,7 @@ import tensorflow as tf
 EPOCHS = 3
 
 readings = np.random.default_rng(0).normal(size=(6_000, 16)).astype(np.float32)
-classes = np.arange(6_000) % 5
+classes = (np.arange(6_000) % 5).astype(np.int64)
 
 
 def examples():
