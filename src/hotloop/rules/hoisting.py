@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import Any
 
-from hotloop.rules.moving import put_before
-from hotloop.source.module import Call, Context
+from hotloop.rules.moving import names_in, put_before, spaced, statements_around
+from hotloop.source.module import Call, Context, Scope
 from hotloop.source.rewrite import Refused, Rewriter, substituted
 
 Changes = dict[Any, list[Any]]  # syntax -> what takes its place
@@ -48,6 +49,28 @@ def hoist_statement(
     put_before(rewriter, anchor, substituted(moved, changes or {}))
 
 
+def hoist_definition(
+    rewriter: Rewriter, node: ast.FunctionDef | ast.AsyncFunctionDef, where: Context, anchor: ast.stmt
+) -> None:
+    """Move a function that the body of a loop defines before `anchor`, with the blank lines that belong around it."""
+    moved = rewriter.statement(node)
+    rewriter.replace(moved)
+    define_before(rewriter, moved, anchor)
+    body: list[ast.stmt] = getattr(where.loop.node, "body", []) if where.loop else []
+    if body[:1] == [node] and len(body) > 1:
+        following = rewriter.statement(body[1])
+        lines = list(following.leading_lines)
+        while lines and lines[0].comment is None:
+            lines.pop(0)
+        rewriter.replace(following, following.with_changes(leading_lines=lines))
+
+
+def define_before(rewriter: Rewriter, definition: Any, anchor: ast.stmt) -> None:
+    before, block = rewriter.statement(anchor), statements_around(rewriter.module, anchor)
+    top_level = block is rewriter.module.tree.body
+    rewriter.before(before, spaced(definition, before, top_level, first=block[0] is anchor))
+
+
 def hoist_expression(rewriter: Rewriter, node: ast.expr, name: str, anchor: ast.stmt) -> None:
     """Give the value of an expression a name before `anchor`, and use the name."""
     import libcst
@@ -69,3 +92,15 @@ def put_above(rewriter: Rewriter, definition: ast.stmt, line: Any) -> None:
     blank = [libcst.EmptyLine(indent=False)] * (2 if after_definition else 1 if index else 0)
     comments = [empty for empty in line.leading_lines if empty.comment is not None]
     rewriter.before(rewriter.statement(definition), line.with_changes(leading_lines=[*blank, *comments]))
+
+
+def free_name(wanted: str, scope: Scope) -> str:
+    """`wanted`, or with a number behind it, for a new name in `scope`: what inner functions call their own is free."""
+    body = getattr(scope.node, "body", [])
+    names = names_in(body if isinstance(body, list) else [body])
+    taken = {*names.reads, *names.binds, *scope.bindings, *dir(builtins)}
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name

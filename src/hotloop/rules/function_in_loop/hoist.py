@@ -6,15 +6,20 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.hoisting import assigned_name, hoist_expression, hoist_statement, refuse_second_binding
+from hotloop.rules.hoisting import (
+    assigned_name,
+    free_name,
+    hoist_definition,
+    hoist_expression,
+    hoist_statement,
+    refuse_second_binding,
+)
 from hotloop.rules.moving import (
     call_at,
     defined_at,
     mutated_names,
     needs,
     not_an_elif,
-    spaced,
-    statements_around,
     way_out,
 )
 from hotloop.rules.tracing import refuse_python
@@ -59,17 +64,7 @@ def _definition(scope: Scope, project: Project) -> Fix:
     refuse_python(node.body, scope, scope.name, project)
 
     rewriter = Rewriter(where.scope.module)
-    moved, before = rewriter.statement(node), rewriter.statement(anchor)
-    block = statements_around(where.scope.module, anchor)
-    top_level = block is where.scope.module.tree.body
-    rewriter.replace(moved)
-    rewriter.before(before, spaced(moved, before, top_level, first=block[0] is anchor))
-    if body[0] is node and len(body) > 1:
-        following = rewriter.statement(body[1])
-        lines = list(following.leading_lines)
-        while lines and lines[0].comment is None:
-            lines.pop(0)
-        rewriter.replace(following, following.with_changes(leading_lines=lines))
+    hoist_definition(rewriter, node, where, anchor)
     return rewriter.fix(f"create `{scope.name}` once, before the loop", "verify")
 
 
@@ -187,7 +182,7 @@ def _inline(call: Call, anchor: ast.stmt, wanted: str) -> Fix:
     if not any(other.node.func is call.node for other in module.calls):
         raise Refused(f"each step hands on its own `{ast.unparse(call.node)}`", call.node)
     rewriter = Rewriter(module)
-    name = rewriter.new_name(wanted, call.where.scope)
+    name = free_name(wanted, call.where.scope)
     hoist_expression(rewriter, call.node, name, anchor)
     return rewriter.fix(f"create `{name}` once, before the loop", "verify")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hotloop.model import Finding, Fix
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.growing_concat.sharing import refuse_shared
+from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import put_before, statements_around
 from hotloop.source.module import Loop, Scope, place_of
 from hotloop.source.rewrite import Refused, Rewriter
@@ -39,7 +40,7 @@ def collect(finding: Finding, project: Project) -> Fix:
         raise Refused("the source is no longer what was checked")
     plan = _planned(growth, project)
     rewriter = Rewriter(module)
-    parts = rewriter.new_name(f"{plan.name}_parts", growth.where.scope)
+    parts = free_name(f"{plan.name}_parts", growth.where.scope)
     _begin(rewriter, plan, parts)
     _append(rewriter, plan, parts)
     rewriter.after(rewriter.statement(plan.loop), _joined(rewriter, plan, parts))

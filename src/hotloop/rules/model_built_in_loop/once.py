@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix, Safety
-from hotloop.rules.hoisting import assigned_name, hoist_expression, hoist_statement, put_above
+from hotloop.rules.hoisting import assigned_name, free_name, hoist_expression, hoist_statement, put_above
 from hotloop.rules.model_built_in_loop.made import TRAINS
 from hotloop.rules.model_built_in_loop.reset import start_again
 from hotloop.rules.moving import call_at, needs, not_an_elif, way_out
@@ -46,7 +46,7 @@ def build_once(finding: Finding, project: Project, kind: str) -> Fix:
     if name:
         hoist_statement(rewriter, statement, anchor, *_reset(rewriter, name, kind))
     else:
-        name = rewriter.new_name(_snake(what), call.where.scope)
+        name = free_name(_snake(what), call.where.scope)
         if kind == "metric":
             if statement not in getattr(getattr(call.where.loop, "node", None), "body", []):
                 raise Refused("the metric is made in a block within the loop, not in each step", call.node)

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Fix
-from hotloop.rules.hoisting import assigned_name
+from hotloop.rules.hoisting import assigned_name, free_name
 from hotloop.rules.moving import names_in, needs, put_before, way_out
 from hotloop.source.module import Call
 from hotloop.source.rewrite import Refused, Rewriter
@@ -35,7 +35,7 @@ def start_again(call: Call, project: Project) -> Fix:
     needed = {n: at for n, at in needed.items() if n not in names_in(moved).binds}
     anchor = way_out(call.where, needed, name, "each step needs a model of its own")
     rewriter = Rewriter(scope.module)
-    start = rewriter.new_name("start", scope)
+    start = free_name("start", scope)
     state = f"{name}.variables + {name}.optimizer.variables"
     keep = f"{name}.optimizer.build({name}.trainable_variables)\n{start} = [v.numpy() for v in {state}]"
     back = f"for variable, value in zip({state}, {start}):\n    variable.assign(value)"

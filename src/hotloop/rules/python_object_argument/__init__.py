@@ -13,7 +13,9 @@ Make functions and objects once, before the loop, and pass the same ones each ti
 
 **Not when**
 
-The object takes two or three values, or the function has to be another Python function each time.
+The object takes two or three values, or the function has to be another Python function each time. The fix leaves alone
+an object that the step changes, a function whose Python must run in each step, and text that the function needs as
+Python.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from hotloop.model import Finding, Recording
+from hotloop.model import Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.compiled import arguments, compiled_callee, has_signature, may_be_compiled
 from hotloop.rules.loops import InLoop, each, in_loop
@@ -56,15 +58,23 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _fresh(call: Call, callee: Scope | None, found: InLoop, project: Project) -> Iterator[Finding]:
+    for _, name, what, cure in fresh_arguments(call, callee, found, project):
+        message = (
+            f"`{ast.unparse(call.node.func)}` is a `tf.function` and its argument `{name}` is {what} "
+            f"{each(found, call.place)}: each is traced anew. {cure}"
+        )
+        yield RULE.finding(call.place, message, **found.where)
+        return
+
+
+def fresh_arguments(
+    call: Call, callee: Scope | None, found: InLoop, project: Project
+) -> Iterator[tuple[ast.expr, str, str, str]]:
+    """Each argument that is new in each step: itself, its name, what it is, and what to do about it."""
     for argument, name in arguments(call, callee):
         what, cure = _Freshness(found, project).of(argument, call.where)
         if what:
-            message = (
-                f"`{ast.unparse(call.node.func)}` is a `tf.function` and its argument `{name}` is {what} "
-                f"{each(found, call.place)}: each is traced anew. {cure}"
-            )
-            yield RULE.finding(call.place, message, **found.where)
-            return
+            yield argument, name, what, cure
 
 
 ONCE = "Make it once, before the loop."
@@ -192,3 +202,9 @@ def _is_object(example: Mapping[str, object]) -> bool:
     except ValueError:
         return True
     return False
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.python_object_argument.mend import same_object_or_tensor
+
+    return same_object_or_tensor(finding, project)
