@@ -51,5 +51,5 @@ $(STAMP): pyproject.toml constraints.txt
 	done; \
 	if [ -z "$${found:-}" ]; then echo 'hotloop needs Python 3.11 or newer: neither python3.11 nor python3 is one.' >&2; exit 2; fi; \
 	[ -x $(PY) ] || "$$found" -m venv .venv || { echo "$$found cannot make a virtual environment: is its venv module installed?" >&2; exit 2; }
-	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev,tensorflow]' -c constraints.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev,parquet,ray,tensorflow]' -c constraints.txt
 	@pwd -P > $(STAMP)
