@@ -128,5 +128,6 @@ class Decoder:
 
 def _reason(error: Any) -> str:
     """The sentence in what TensorFlow says, without its nodes and frames."""
-    text = str(error.message).partition("}}")[2] or str(error.message)
-    return text.partition("[Op:")[0].partition("\n")[0].strip().rstrip(".:") or "the data is damaged"
+    lines = [line.strip() for line in str(error.message).splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Graph exec", "Detected at", "File ", "[["))]
+    return told[0].rpartition("}} ")[2].rstrip(".:") if told else "the data is damaged"

@@ -90,8 +90,11 @@ def publish(lines: Iterable[str], output: Path, raw: bool, width: int) -> None:
     """The finished table in one step, then the work in progress goes."""
     part, ending = part_of(output), format_of(output)
     whole = part / f"finished{ending}"
-    write_table(lines, whole, ending, raw, width)
-    whole.replace(output)
+    try:
+        write_table(lines, whole, ending, raw, width)
+        whole.replace(output)
+    except OSError as error:
+        raise HotloopError(f"cannot write {output}: {error.strerror or error}. --resume tries again.") from error
     (part / JOB).unlink(missing_ok=True)  # first: without it nothing is resumed
     shutil.rmtree(part, ignore_errors=True)
 
@@ -141,8 +144,15 @@ def _whole_rows(file: BinaryIO, paths: Sequence[str], output: Path) -> int:
         for line in lines:
             if not line.endswith(b"\n"):
                 break
-            if done >= len(paths) or json.loads(line)["path"] != paths[done]:
+            if done >= len(paths) or _path(line) != paths[done]:
                 raise HotloopError(f"{output} was begun with other images: --overwrite starts again.")
             whole, done = whole + len(line), done + 1
     file.truncate(whole)
     return done
+
+
+def _path(line: bytes) -> object:
+    try:
+        return json.loads(line)["path"]
+    except (ValueError, KeyError, TypeError):
+        return None

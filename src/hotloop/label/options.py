@@ -11,7 +11,6 @@ Engine = Literal["local", "ray"]
 PREPROCESS: tuple[Preprocess, ...] = ("auto", "label_image", "keras", "none")
 RESIZE: tuple[Resize, ...] = ("auto", "bilinear-v1", "bilinear", "nearest", "bicubic", "area", "lanczos3")
 
-BATCH = 32
 MAX_PIXELS = 100_000_000
 
 
@@ -54,4 +53,4 @@ class Options(Serving):
         """What `Predictor(**...)` takes, here or in another process."""
         told = asdict(self)
         serving = {field.name: told[field.name] for field in fields(Serving)}
-        return {**serving, "batch": self.batch or BATCH}
+        return {**serving, "batch": self.batch}

@@ -13,9 +13,10 @@ from hotloop.label.gathering import Gatherer
 from hotloop.label.headers import ImageError
 from hotloop.label.models import load
 from hotloop.label.network import Network
-from hotloop.label.options import BATCH, MAX_PIXELS, Preprocess, Resize, Serving
+from hotloop.label.options import MAX_PIXELS, Preprocess, Resize, Serving
 from hotloop.label.pipeline import Batch, batches
 from hotloop.label.preparing import decoder_for, example_shape
+from hotloop.label.tuning import usual_batch
 from hotloop.model import HotloopError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Predictor:
         p("photo.jpg")                  # an image file (or its bytes): decoded, resized and scaled first
         for path, out in p.stream(paths): ...
 
-    Any thread may call. Single examples from several threads at once are computed together; `max_wait_ms` is how long a
+    `batch` is how many are computed at once: by default 8 on a CPU, 64 on a GPU. Any thread may call. Single examples from several threads at once are computed together; `max_wait_ms` is how long a
     call may wait for others to join it. Graph, traces and memory never grow.
     """
 
@@ -46,7 +47,7 @@ class Predictor:
         output: str | None = None,
         signature: str | None = None,
         size: tuple[int, int] | None = None,
-        batch: int = BATCH,
+        batch: int | None = None,
         mean: float | None = None,
         std: float | None = None,
         preprocess: Preprocess = "auto",
@@ -56,14 +57,14 @@ class Predictor:
         max_wait_ms: float = 0.0,
         trust: bool = False,
     ) -> None:
-        if batch < 1:
+        if batch is not None and batch < 1:
             raise HotloopError("a batch has at least one example.")
         self._serving = Serving(
             os.fspath(model), input, output, signature, size, mean, std, preprocess, resize, max_pixels, threads, trust
         )
         self.model = load(self._serving)
         self.shape = example_shape(self.model, self._serving)
-        self._network: Network | None = Network(self.model, self.shape, batch)
+        self._network: Network | None = Network(self.model, self.shape, batch or usual_batch())
         self.batch = self._network.batch
         self._max_wait = max_wait_ms / 1e3
         self._gather = Gatherer(self._together, self.batch, self._max_wait)

@@ -6,15 +6,21 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from hotloop.label.options import BATCH
-
 if TYPE_CHECKING:
     from hotloop.label.network import Network
 
 ENOUGH = 0.95  # of the best throughput
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-WORTH = 16  # images in the list for each that measuring computes
+RUNS = 3  # of each size
+PART = 8  # measuring computes at most one image for so many of the list with each size
 BUDGET = 1 << 28  # bytes of pixels in one batch
+
+
+def usual_batch() -> int:
+    """On a CPU, what a few images need in between still fits into its caches; a GPU wants many."""
+    import tensorflow as tf
+
+    return 64 if tf.config.list_physical_devices("GPU") else 8
 
 
 def choose(throughput: Callable[[int], float | None], sizes: Sequence[int] = SIZES) -> int:
@@ -22,7 +28,7 @@ def choose(throughput: Callable[[int], float | None], sizes: Sequence[int] = SIZ
     rates: dict[int, float] = {}
     for size in sizes:
         rate = throughput(size)
-        if rate is None or (len(rates) > 1 and rate < ENOUGH * max(rates.values())):
+        if rate is None or (len(rates) > 2 and rate < ENOUGH * max(rates.values())):
             break
         rates[size] = rate
     best = max(rates.values(), default=0.0)
@@ -36,21 +42,21 @@ def measured_batch(network: Network, images: int, clock: Callable[[], float] = t
 
     if network.one_by_one:
         return 1
-    example = np.zeros((1, *(size or 1 for size in network.example)), network.dtype)
-    sizes = [size for size in SIZES if size * example.nbytes <= BUDGET and 3 * WORTH * size <= images]
-    if len(sizes) < 4:
-        return max(1, min(BATCH, 1 << (images - 1).bit_length()))
+    shape = [size or 1 for size in network.example]
+    example = np.random.default_rng(0).random((1, *shape)).astype(network.dtype)
+    sizes = [size for size in SIZES if size * example.nbytes <= BUDGET and RUNS * PART * size <= images]
+    if len(sizes) < 2:
+        return min(usual_batch(), 1 << (images - 1).bit_length())
 
     def throughput(size: int) -> float | None:
-        batch = np.repeat(example, size, axis=0)
+        batch, best = np.repeat(example, size, axis=0), 0.0
         try:
-            network.run(batch)
-            began = clock()
-            network.run(batch)
-            first = clock()
-            network.run(batch)
+            for _ in range(RUNS):  # the first makes TensorFlow ready for this size
+                began = clock()
+                network.run(batch)
+                best = max(best, size / (clock() - began))
         except tf.errors.ResourceExhaustedError:
             return None
-        return size / min(first - began, clock() - first)
+        return best
 
     return choose(throughput, sizes)
