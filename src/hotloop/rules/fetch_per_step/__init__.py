@@ -15,7 +15,9 @@ keep the tensor, or update a `keras.metrics` object, and read the value every hu
 
 The second value must be seen after what the first one changed: the loss after the training op, say. `[train_op, loss]`
 gives the loss before the update, as is usual. `.numpy()` and `float()` are named only with `--all`, and only in
-programs that mention a GPU: most often the value is needed, and only a measurement can tell what it costs.
+programs that mention a GPU: most often the value is needed, and only a measurement can tell what it costs. The fix
+joins the runs of a session; it is tried before it is written, because runs of their own draw random numbers of their
+own, and shown only where values after an update become those before it.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, LoopRun, Recording
+from hotloop.model import Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.fetch_per_step.runs import groups
@@ -132,3 +134,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             evidence=[Evidence("runs with the same feed", runs)],
             confidence="medium" if updated else "high",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.fetch_per_step.mend import fetch_together
+
+    return fetch_together(finding, project)

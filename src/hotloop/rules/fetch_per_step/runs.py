@@ -51,13 +51,14 @@ def groups(module: Module, project: Project) -> Iterator[Group]:
 def _told(group: list[Call], project: Project) -> Iterator[Group]:
     if len({ast.unparse(call.node.args[0]) for call in group}) < max(2, len(group)):
         return  # one run, or the same again on purpose
-    changes = [_changes(call, project) for call in group]
+    updated = [updates(call, project) for call in group]
     # Two updates in one run have no order: they stay apart.
-    if sum(changes) < 2 and not (any(changes) and not changes[0] and not changes[-1]):
-        yield Group(tuple(group), any(changes))
+    if sum(updated) < 2 and not (any(updated) and not updated[0] and not updated[-1]):
+        yield Group(tuple(group), any(updated))
 
 
-def _changes(call: Call, project: Project) -> bool:
+def updates(call: Call, project: Project) -> bool:
+    """Whether a run changes variables."""
     fetched = call.node.args[0]
     spelled = f"{ast.unparse(fetched)} {project.name_of(fetched, call.where.scope)}".lower()
     return UPDATES.search(spelled) is not None

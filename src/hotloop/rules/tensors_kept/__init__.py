@@ -14,7 +14,8 @@ Keep what is used: reduce the tensor in the step (`float(tf.reduce_mean(y))`, `t
 **Not when**
 
 All of it is needed after the loop, to be concatenated, saved or returned. Then `.numpy()` at least frees the memory of
-the device.
+the device. The fix keeps the number that is made of each tensor later, the last ones where only they are read, or
+nothing where nothing is; it is tried before it is written, because numbers are added up in double precision.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hotloop import words
-from hotloop.model import Event, Evidence, Finding, LoopRun, Recording
+from hotloop.model import Event, Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.tensors_kept.store import Store, uses
@@ -42,7 +43,7 @@ MEASURED = "memory"
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in module.calls_of("append"):
             func = call.node.func
             if not (isinstance(func, ast.Attribute) and func.attr == "append" and len(call.node.args) == 1):
                 continue
@@ -98,3 +99,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             bytes_per_step=held / max(items, loop.steps),
             confidence="medium",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.tensors_kept.mend import keep_less
+
+    return keep_less(finding, project)
