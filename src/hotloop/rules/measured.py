@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hotloop import words
@@ -100,7 +100,11 @@ def tracing(recording: Recording, at: Event, *, first_run: bool = False) -> floa
 
 
 def retraced(
-    rule: Rule, recording: Recording, traces: Iterable[Event], told: Callable[[Recurring, Mapping[str, Any]], str]
+    rule: Rule,
+    recording: Recording,
+    traces: Iterable[Event],
+    told: Callable[[Recurring, Mapping[str, Any]], str],
+    observed: Callable[[Recurring], Mapping[str, Any]] = lambda at: {},
 ) -> Iterator[Finding]:
     """A finding for each site where a function of the program's own was traced again; `told` says why."""
     for at in recurring(recording, traces):
@@ -115,7 +119,8 @@ def retraced(
             Evidence("memory kept", kept, "bytes"),
         ]
         message = f"`{at.events[0].subject}` was traced {told(at, last)}"
-        yield finding(rule, recording, at, seconds, message, evidence=evidence, bytes_per_step=kept / at.loop.steps)
+        made = finding(rule, recording, at, seconds, message, evidence=evidence, bytes_per_step=kept / at.loop.steps)
+        yield replace(made, observed=observed(at))
 
 
 def growth_seconds(cold: Iterable[Event]) -> float:

@@ -25,6 +25,17 @@ def difference(now: Any, earlier: Sequence[Any]) -> Difference:
     return min(best, key=lambda one: _WORST_FIRST.index(one[0]))
 
 
+def taken(now: Any) -> list[list[Any]] | None:
+    """Name, dtype and shape of each argument; None unless all are plain tensors of a known rank."""
+    found = []
+    for name, parameter in now.parameters.items():
+        spec = parameter.type_constraint
+        if not hasattr(spec, "shape") or not hasattr(spec, "dtype") or getattr(spec.shape, "rank", None) is None:
+            return None
+        found.append([name, _dtype(spec), list(spec.shape)])
+    return found
+
+
 def _signatures(now: Any, before: Any) -> Iterator[Difference]:
     ours, theirs = now.parameters, before.parameters
     if list(ours) != list(theirs):

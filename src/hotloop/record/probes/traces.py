@@ -10,7 +10,7 @@ from typing import Any
 from hotloop.record.frames import Stack, short_path
 from hotloop.record.log import Log, Tally
 from hotloop.record.memory import rss_reader
-from hotloop.record.probes.signature import difference
+from hotloop.record.probes.signature import difference, taken
 from hotloop.record.probes.unrolled import loop_in
 from hotloop.record.probes.watch import FAILED, operations, part, watch
 
@@ -135,6 +135,8 @@ class Traces:
         if kind == "same" and getattr(options.scope_type, "name", "") == "NO_VARIABLE_CREATION":
             return self._first_of.get(id(cache), "trace.first"), True, example
         example |= {"argument": argument, "now": now, "before": before}
+        if kind == "shape":
+            example["taken"] = taken(function_type)
         return f"trace.{'other' if kind == 'same' else kind}", False, example
 
     def _code(self, function: Any, is_users: bool, stack: Stack) -> tuple[CodeKey, str, int]:

@@ -15,17 +15,21 @@ rounded up to a multiple of 32.
 **Not when**
 
 There are two or three shapes: each is traced once. Where the function needs the size as a Python number (a loop that is
-unrolled, a layer that asks for it), a dimension of `None` fails and padding is the way.
+unrolled, a layer that asks for it), a dimension of `None` fails and padding is the way. The fix takes the shapes from a
+run, so that it needs one (`hotloop fix --run`), and is tried before it is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hotloop import words
-from hotloop.model import Finding, Recording
+from hotloop.model import Finding, Fix, Recording
 from hotloop.rules import Rule, measured
+
+if TYPE_CHECKING:
+    from hotloop.source import Project
 
 RULE = Rule(__name__)
 
@@ -41,4 +45,23 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             "Give it an `input_signature` with `None` for what varies, or `reduce_retracing=True`."
         )
 
-    return measured.retraced(RULE, recording, recording.of_kind("trace.shape"), told)
+    return measured.retraced(RULE, recording, recording.of_kind("trace.shape"), told, _observed)
+
+
+def _observed(at: measured.Recurring) -> dict[str, Any]:
+    """The function, and for each of its arguments the dtype and every shape that was kept of those seen."""
+    examples = [example for event in at.events for example in event.examples]
+    seen = [example["taken"] for example in examples if example.get("taken")]
+    found: dict[str, Any] = {"function": at.events[0].subject, "defined": examples[-1].get("defined", "")}
+    if seen and len(seen) == len(examples):
+        found["arguments"] = [
+            {"name": name, "dtype": dtype, "shapes": [one[index][2] for one in seen]}
+            for index, (name, dtype, _) in enumerate(seen[-1])
+        ]
+    return found
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.shape_retrace.relax import relax
+
+    return relax(finding, project)

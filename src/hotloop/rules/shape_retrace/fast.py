@@ -1,4 +1,4 @@
-"""Scores sentences of many lengths by one compiled function that takes them all."""
+"""Scores sentences of many lengths with a compiled function."""
 
 import tensorflow as tf
 

@@ -1,4 +1,4 @@
-"""Scores sentences of many lengths; the scoring is compiled for each length anew."""
+"""Scores sentences of many lengths with a compiled function."""
 
 import tensorflow as tf
 
