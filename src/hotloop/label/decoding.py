@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hotloop.label.headers import ImageError, coloured, first_frame, header
+from hotloop.label.headers import ImageError, first_frame, header
 from hotloop.words import count
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ class Decoder:
         if head.width * head.height > self.max_pixels:
             size = f"{count(head.width)} x {count(head.height)} pixels"
             raise ImageError(f"{size} are more than --max-pixels {self.max_pixels}")
-        if head.format == "bmp" and coloured(content):
-            raise ImageError("a BMP with a palette, which TensorFlow cannot read")
         if head.format == "gif":
             content = first_frame(content)
         try:

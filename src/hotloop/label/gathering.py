@@ -42,18 +42,21 @@ class Gatherer:
         with self._changed:
             self._waiting.append(ticket)
             self._changed.notify_all()
-            while self._busy and not ticket.served:
-                self._changed.wait()
-            if not ticket.served:
-                together = self._lead()
-        if not ticket.served:
+        while together := self._turn(ticket):
             self._serve(together)
         if ticket.error is not None:
             raise ticket.error
         return ticket.result
 
+    def _turn(self, ticket: _Ticket) -> list[_Ticket]:
+        """The batch that this caller has to compute; none once it is served. Who came first is served first: a caller
+        may have to compute a batch that is full without it, and then comes again."""
+        with self._changed:
+            while self._busy and not ticket.served:
+                self._changed.wait()
+            return [] if ticket.served else self._lead()
+
     def _lead(self) -> list[_Ticket]:
-        """Takes the batch. Whoever leads is in it: those who wait are served in the order in which they came."""
         self._busy = True
         until = self._clock() + self._max_wait
         while len(self._waiting) < min(self._usual, self._batch) and (left := until - self._clock()) > 0:

@@ -52,16 +52,6 @@ def first_frame(gif: bytes) -> bytes:
         raise ImageError("the GIF is cut off") from error
 
 
-def coloured(bmp: bytes) -> bool:
-    """Whether the pixels of a BMP are numbers of colours. TensorFlow takes them for shades of grey."""
-    (offset,) = struct.unpack_from("<I", bmp, 10)
-    (own,) = struct.unpack_from("<I", bmp, 14)
-    (bits,) = struct.unpack_from("<H", bmp, 28)
-    table = bmp[14 + own : min(offset, 14 + own + 1024)]
-    grey = all(table[at : at + 3] == bytes([at // 4]) * 3 for at in range(0, len(table), 4))
-    return bits < 8 or (bits == 8 and not grey)
-
-
 def _after_blocks(gif: bytes, at: int) -> int:
     while gif[at]:
         at += gif[at] + 1
@@ -97,7 +87,12 @@ def _png(content: bytes) -> tuple[int, int]:
 
 
 def _bmp(content: bytes) -> tuple[int, int]:
-    width, height = struct.unpack_from("<ii", content, 18)
+    """Pixels that are numbers of colours are refused: TensorFlow takes them for shades of grey."""
+    pixels, own, width, height, _, bits = struct.unpack_from("<IIiiHH", content, 10)
+    table = content[14 + own : min(pixels, 14 + own + 1024)]
+    grey = all(table[at : at + 3] == bytes([at // 4]) * 3 for at in range(0, len(table), 4))
+    if bits < 8 or (bits == 8 and not grey):
+        raise ImageError("a BMP with a palette, which TensorFlow cannot read")
     return abs(width), abs(height)
 
 

@@ -27,7 +27,7 @@ def images(specs: Sequence[str], recursive: bool = False, stdin: bytes | None = 
 
 def _expanded(spec: str, recursive: bool, stdin: bytes | None) -> Iterable[str]:
     if spec == STDIN:
-        return _lines(stdin or b"", Path())
+        return _lines(stdin or b"", "")
     path = Path(spec)
     if path.is_dir():
         return _folder(spec, recursive)
@@ -59,10 +59,10 @@ def _list(path: Path) -> Iterator[str]:
         raise HotloopError(f"cannot read the list {path}: {error.strerror}.") from error
     if path.suffix.lower() == ".csv":
         return _table(path, os.fsdecode(content.removeprefix(b"\xef\xbb\xbf")))
-    return _lines(content, path.parent)
+    return _lines(content, os.path.dirname(path))
 
 
-def _lines(content: bytes, folder: Path) -> Iterator[str]:
+def _lines(content: bytes, folder: str) -> Iterator[str]:
     """One path a line, or (`find -print0`) one after each NUL; relative to the folder of the list."""
     separator = b"\0" if b"\0" in content else b"\n"
     names = (os.fsdecode(line.rstrip(b"\r")) for line in content.split(separator))
@@ -81,7 +81,7 @@ def _table(path: Path, text: str) -> Iterator[str]:
     for number, row in enumerate(body, 1 + bool(named)):
         if len(row) <= column:
             raise HotloopError(f"row {number} of {path} has no column {column + 1}, where the images are named.")
-        yield os.path.join(path.parent, row[column])
+        yield os.path.join(os.path.dirname(path), row[column])
 
 
 def _hint(specs: Sequence[str], recursive: bool) -> str:
