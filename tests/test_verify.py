@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 
 from hotloop.laps import loop_seconds
 from hotloop.model import Exit, HotloopError, LoopRun, Place, Recording, Series, Trial
-from hotloop.record import Completed
-from hotloop.verify import Contender, Terms, trial
+from hotloop.record import Completed, Limit
+from hotloop.verify import Contender, Terms, trial, trials
 
 Run = tuple[Recording, Completed]
 
@@ -124,6 +125,73 @@ def test_a_program_without_loops_is_timed_by_its_run_less_the_imports() -> None:
 def test_one_run_is_refused() -> None:
     with pytest.raises(HotloopError, match="at least 2"):
         judged(NOISY, NOISY, runs=1)
+
+
+# -- the first steps -------------------------------------------------------------------------------------------------
+
+
+def cut(each: float, steps: int, stdout: str = "") -> Run:
+    """A run that was ended after some steps of its loop."""
+    long = loop(3, 9, [(1 + i * each, 1 + (i + 1) * each) for i in range(steps)])
+    recording, done = ran(0.0, stdout or "".join(f"loss {i}.5\n" for i in range(steps)), loops=(long,))
+    return recording, Completed(0, done.stdout, b"", stopped=True)
+
+
+def test_programs_that_are_ended_are_timed_and_compared_over_the_steps_that_both_made() -> None:
+    before, after = [cut(0.1, 21), cut(0.11, 20)], [cut(0.01, 95), cut(0.011, 90)]
+    outcome, _ = judged(before, after, limit=Limit(steps=20))
+    assert (outcome.verdict, outcome.same_results) == ("faster", True)
+    assert (outcome.before_seconds, outcome.after_seconds) == pytest.approx((2.0, 0.2), rel=0.2)
+    assert "compared over the first 20 steps" in outcome.notes[-1]
+
+
+def test_another_answer_within_the_steps_that_both_made_is_different() -> None:
+    lines = [f"loss {i}.5" for i in range(60)]
+    wrong = "\n".join([*lines[:10], "loss 9.9", *lines[11:]])
+    outcome, _ = judged([cut(0.1, 21), cut(0.1, 20)], [cut(0.01, 60, wrong)], limit=Limit(steps=20))
+    assert outcome.verdict == "different-results"
+
+
+def test_a_program_that_does_not_come_so_far_proves_nothing() -> None:
+    outcome, _ = judged([cut(0.1, 21), cut(0.1, 20)], [cut(0.01, 3)], limit=Limit(steps=20))
+    assert outcome.verdict == "inconclusive"
+    assert "same number of steps" in outcome.notes[-1]
+
+
+# -- several at a time -------------------------------------------------------------------------------------------------
+
+
+def contest(terms: Terms, leader: bool = True, **programs: Sequence[Run]) -> tuple[dict[str, str], list[str]]:
+    """The verdicts on all but the first of some programs, of which the second leads; and the order they ran in."""
+    runs, order = {name: cycle(found) for name, found in programs.items()}, list[str]()
+
+    def runner(argv: Sequence[str], **settings: Any) -> Run:
+        order.append(argv[0])
+        return next(runs[argv[0]])
+
+    before, *others = (Contender(name, [name]) for name in programs)
+    found = trials(before, others, replace(terms, runner=runner), others[0] if leader else None)
+    return {outcome.after: outcome.verdict for outcome in found}, order
+
+
+def test_several_changes_take_turns_and_what_is_decided_runs_no_more() -> None:
+    quick, wrong = [ran(1.0), ran(1.01)], [ran(1.0, "sum 9.9")]
+    programs = {"a": [ran(4.0), ran(4.1)], "b": [ran(4.0), ran(4.6), ran(3.4)], "c": quick, "d": wrong}
+    verdicts, order = contest(Terms(runs=4), **programs)
+    assert verdicts == {"b": "inconclusive", "c": "faster", "d": "different-results"}
+    assert order == [*"abcd", *"dcba", *"abcd", *"ba"]
+
+
+def test_once_the_leader_is_faster_the_others_are_left_as_they_are() -> None:
+    programs = {"a": [ran(4.0), ran(4.1)], "b": [ran(1.0), ran(1.01)], "c": [ran(4.0), ran(4.6), ran(3.4)]}
+    verdicts, order = contest(Terms(runs=6), **programs)
+    assert (verdicts["b"], order) == ("faster", [*"abc", *"cba", *"abc"])
+    assert len(contest(Terms(runs=6), leader=False, **programs)[1]) > 9
+
+
+def test_there_is_an_end_to_it_when_time_is_up() -> None:
+    outcome, order = judged([ran(4.0)], [ran(1.0)], deadline=0.0)
+    assert (outcome.verdict, outcome.notes, order) == ("inconclusive", ("there was no time for enough runs",), [])
 
 
 def seconds_of(*loops: LoopRun) -> float | None:

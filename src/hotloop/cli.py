@@ -15,6 +15,7 @@ from hotloop import __version__
 from hotloop.model import HotloopError
 
 if TYPE_CHECKING:
+    from hotloop.fix import Wanted
     from hotloop.model import Report
     from hotloop.record import Limit
 
@@ -282,18 +283,33 @@ def _fix(arguments: argparse.Namespace) -> int:
     from hotloop.fix import Wanted, fix_paths
     from hotloop.gate import Request
 
+    for path in (arguments.html, arguments.output):
+        _check_writable(path)
     wanted = Wanted(arguments.write, arguments.unproved, arguments.backup)
     request = Request(arguments.paths or ["."], arguments.select, arguments.ignore)
-    if arguments.run or arguments.last:
-        from hotloop.proving import fix_program
-
-        _show(fix_program(_words(arguments.run), wanted), arguments)
-        return 0
+    if arguments.run is not None or arguments.last:
+        return _prove(arguments, wanted)
     report, failures = fix_paths(request, wanted)
     _show(report, arguments)
     for failure in failures:
         _complain(failure)
     return 2 if failures else 0
+
+
+def _prove(arguments: argparse.Namespace, wanted: Wanted) -> int:
+    from hotloop.fix import chosen_rules
+    from hotloop.proving import BUDGET, Job, fix_program, kept_job
+    from hotloop.words import seconds_in
+
+    if arguments.last and arguments.run is not None:
+        raise HotloopError("`--last` and `--run` both name a program: give one of them.")
+    budget = seconds_in(arguments.budget) if arguments.budget else BUDGET
+    if not budget:
+        raise HotloopError(f"`--budget {arguments.budget}` is not a time. Write 60s, 5m or 1h.")
+    rules, within = chosen_rules(arguments.select, arguments.ignore), [Path(path) for path in arguments.paths]
+    job = kept_job() if arguments.last else Job(_words(arguments.run))
+    _show(fix_program(replace(job, rules=rules, budget=budget, within=within), wanted), arguments)
+    return 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hotloop import words
+from hotloop import rules, words
+from hotloop.discover import discover
 from hotloop.gate import Request, answer
 from hotloop.mending import PATCHES, Contents, Mended, diff, in_original, mend
 from hotloop.model import Change, Finding, Fix, Refusal, Report
-from hotloop.rules import all_rules
+from hotloop.rules import Rule, all_rules, find_rule
+from hotloop.settings import load_settings
 from hotloop.source import read
 from hotloop.writing import uncommitted, write_files
 
@@ -25,6 +27,13 @@ class Wanted:
     backup: bool = False
 
 
+def chosen_rules(select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
+    """Those that the command line asks for, else the settings; what either ignores is ignored."""
+    settings = load_settings([Path.cwd()])
+    asked, dropped = ([name for one in given for name in one.split(",")] for given in (select, ignore))
+    return tuple(find_rule(name) for name in rules.select(asked or settings.select, (*dropped, *settings.ignore)))
+
+
 # -- from the source alone ---------------------------------------------------------------------------------------------
 
 
@@ -36,11 +45,9 @@ def fix_paths(request: Request, wanted: Wanted) -> tuple[Report, tuple[str, ...]
         file = Path(str(given.report.meta["root"]), finding.place.path).resolve()
         chosen.setdefault(file, set()).add(finding.rule)
     tree = _Tree.around(list(chosen), request.paths)
-    rules = {tree.name(file): found for file, found in chosen.items()}
-    mended = mend(tree.contents, all_rules(), safeties=PATCHES, chosen=rules)
-    if wanted.write and not wanted.unproved:
-        safe = mend(tree.contents, all_rules(), safeties=("safe",), chosen=rules)
-        return _written(tree, safe, wanted, given.report), given.failures
+    asked = {tree.name(file): found for file, found in chosen.items()}
+    safeties = ("safe",) if wanted.write and not wanted.unproved else PATCHES
+    mended = mend(tree.contents, all_rules(), safeties=safeties, chosen=asked)
     return _written(tree, mended, wanted, given.report), given.failures
 
 
@@ -53,9 +60,6 @@ class _Tree:
 
     @staticmethod
     def around(files: Sequence[Path], paths: Sequence[str]) -> _Tree:
-        from hotloop.discover import discover
-        from hotloop.settings import load_settings
-
         if not files:
             return _Tree(Path.cwd())
         there = [Path(path) for path in paths if os.path.exists(path)]

@@ -2,128 +2,256 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
+from time import monotonic
 
 from hotloop import words
 from hotloop.check import check
 from hotloop.fix import Wanted, change, in_order, refused, written
+from hotloop.laps import FEWEST, loop_seconds, main_loop
 from hotloop.mending import Contents, Key, Mended, diff, key, mend, read_project
-from hotloop.model import Finding, Fix, HotloopError, Refusal, Report, Trial
-from hotloop.rules import Rule, all_rules
+from hotloop.model import Finding, HotloopError, Recording, Refusal, Report, Trial
+from hotloop.record import Limit, record
+from hotloop.rules import Rule
+from hotloop.settings import last_recording
+from hotloop.verify import Contender, Terms, trials
 from hotloop.workshop import Workshop
 
+BUDGET = 600.0  # seconds
+FIRST_RUN = 0.2  # of the budget: a program that takes longer is ended, and compared over its first steps
+LEAST_RUNS = 3
+MOST_ALONE = 5  # candidates that are tried alone; the rest is tried with all others only
+TOGETHER, GAINED = "all fixes", "those that gained"
 
-def fix_program(argv: Sequence[str], wanted: Wanted) -> Report:
-    """Measure the program, mend what costs, try it on a copy, show it, and write if asked."""
-    from hotloop.diagnose import diagnose_recording, project_files, ran
-    from hotloop.laps import loop_seconds
-    from hotloop.record import record
 
-    recording, completed = record(list(argv), capture=True)
-    if completed.code != 0:
-        last = (completed.stderr.decode("utf-8", "replace").strip().splitlines() or [recording.exit.exception])[-1]
-        raise HotloopError(f"`{argv[0]}` fails before anything is changed: {last}")
+@dataclass(frozen=True)
+class Job:
+    """What is to be proved: `recording` is of a run that was kept, `within` are the paths that may change."""
+
+    argv: Sequence[str]
+    rules: Sequence[Rule] = ()
+    budget: float = BUDGET
+    recording: Recording | None = None
+    within: Collection[Path] = ()
+
+
+def fix_program(job: Job, wanted: Wanted) -> Report:
+    """Measure the program, mend what costs, try it on copies, show it, and write if asked."""
+    from hotloop.diagnose import diagnose_recording, project_files
+
+    deadline = monotonic() + job.budget
+    recording = job.recording or _measured(job)
     report = diagnose_recording(recording)
     root = Path(str(recording.meta["root"]))
-    files = project_files(recording)
-    contents = {str(file.relative_to(root)): file.read_bytes() for file in files if file.is_relative_to(root)}
-    if not report.findings:
-        return replace(report, command="fix")
-    # What did not run here cannot be proved here. What was cheap may stand in the way of what was not.
-    project = read_project(contents, contents)
-    static, _ = check(project, all_rules())
-    allowed = {key(finding, project): finding for finding in static if ran(recording, finding)}
-    measured = [finding for finding in report.findings if finding.place.path in contents]
-    allowed |= {key(finding, project): finding for finding in measured}
-    mended, trials = _proved(Workshop(root, argv), contents, allowed)
-    proved = bool(trials) and trials[-1].verdict == "faster"
-    whole = loop_seconds(recording) or recording.seconds
-    notes = [*report.notes, *_summary(report, whole, mended, trials, proved)]
+    files = [file for file in project_files(recording) if file.is_relative_to(root)]
+    contents = {file.relative_to(root).as_posix(): file.read_bytes() for file in files}
+    allowed = _allowed(job, report, recording, contents, root)
+    if not allowed:
+        return replace(report, command="fix", notes=("There is nothing to fix.", *report.notes))
+    proof = _Proof(job, contents, allowed, Workshop(root, job.argv), _terms(recording, job, deadline))
+    mended, tried = proof.found(_whole_seconds(recording))
+    proved = bool(mended.done)
+    notes = list(_summary(report, loop_seconds(recording) or recording.seconds, mended, tried))
     if proved and wanted.write:
         notes += written(root, contents, mended.contents, wanted.backup)
     state = "written" if wanted.write else "proved"
-    changes = [change(finding, fix, state) for finding, fix in mended.done] if proved else []
     return replace(
         report,
         command="fix",
-        trials=tuple(trials),
-        changes=in_order(changes),
+        trials=tuple(tried),
+        changes=in_order(change(finding, fix, state) for finding, fix in mended.done),
         refusals=refused(mended, contents),
-        diff=diff(contents, mended.contents) if proved else "",
-        notes=tuple(notes),
+        diff=diff(contents, mended.contents),
+        notes=(*notes, *report.notes),
     )
 
 
-def _proved(workshop: Workshop, contents: Contents, allowed: Mapping[Key, Finding]) -> tuple[Mended, list[Trial]]:
-    """All fixes together; where that is not proved, rule by rule, and what held alone together again."""
-
-    def attempt(rules: Sequence[Rule], name: str) -> tuple[Mended, Trial | None]:
-        mended = mend(contents, rules, allowed)
-        return mended, _trial(workshop, contents, mended.contents, name) if mended.done else None
-
-    together, first = attempt(all_rules(), "all fixes")
-    if first is None or first.verdict == "faster":
-        return together, [first] if first else []
-    trials, kept = [first], []
-    names = {finding.rule for finding, _ in together.done}
-    for rule in all_rules() if len(names) > 1 else ():
-        if rule.name in names:
-            _, trial = attempt([rule], rule.name)
-            if trial:
-                trials.append(trial)
-                kept += [rule] if trial.verdict == "faster" else []
-    if not kept:
-        return Mended(contents, [], _in_vain(contents, allowed, trials)), trials
-    if len(kept) == 1:
-        best = next(t for t in trials if t.after == kept[0].name)
-        trials = [*[t for t in trials if t is not best], best]
-        return mend(contents, kept, allowed), trials
-    mended, trial = attempt(kept, " + ".join(rule.name for rule in kept))
-    return mended, [*trials, trial] if trial else trials
+def kept_job() -> Job:
+    """The program of the last recording that was made here."""
+    path = last_recording(Path.cwd())
+    if not path.exists():
+        raise HotloopError("there is no recording of a run from this folder. `hotloop run program.py` makes one.")
+    recording = Recording.load(path)
+    argv = [str(word) for word in recording.meta["argv"]]
+    if recording.exit.exception or recording.exit.signal or recording.exit.code:
+        ended = recording.exit.exception or f"exit code {recording.exit.code}"
+        if not recording.meta.get("stopped"):
+            raise HotloopError(f"`{' '.join(argv)}` failed in the last recording, before anything is changed: {ended}")
+    return Job(argv, recording=recording)
 
 
-def _trial(workshop: Workshop, before: Contents, after: Contents, name: str) -> Trial:
-    from hotloop.verify import Contender, trial
-
-    with workshop.bench(before) as one, workshop.bench(after) as two:
-        return trial(
-            Contender("before", one.argv, one.cwd, one.folder, own=True),
-            Contender(name, two.argv, two.cwd, two.folder, own=True),
-        )
+def _measured(job: Job) -> Recording:
+    recording, done = record(list(job.argv), capture=True, limit=Limit(seconds=FIRST_RUN * job.budget))
+    if done.code != 0:
+        last = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [recording.exit.exception])[-1]
+        raise HotloopError(f"`{' '.join(job.argv)}` fails before anything is changed: {last}")
+    return recording
 
 
-def _in_vain(
-    contents: Contents, allowed: Mapping[Key, Finding], trials: Sequence[Trial]
-) -> list[tuple[Finding, Refusal]]:
-    """Nothing was proved: for each finding of the source as it is, why there is no fix, or how its trial ended."""
+def _allowed(job: Job, report: Report, recording: Recording, contents: Contents, root: Path) -> dict[Key, Finding]:
+    """What ran here, the rest cannot be proved here. What was cheap may stand in the way of what was not."""
+    from hotloop.diagnose import ran
+
     project = read_project(contents, contents)
-    by_name = {rule.name: rule for rule in all_rules()}
-    told: list[tuple[Finding, Refusal]] = []
-    for finding in check(project, by_name.values())[0]:
-        make = by_name[finding.rule].fix
-        if make is None or key(finding, project) not in allowed:
-            continue
-        answer = make(finding, project)
-        if isinstance(answer, Fix):
-            trial = next((t for t in trials if t.after == finding.rule), trials[0])
-            answer = Refusal(f"{answer.title}: tried, {trial.verdict}. {' '.join(trial.notes)}".strip(), finding.place)
-        told.append((finding, answer))
-    return told
+    static = [finding for finding in check(project, job.rules)[0] if ran(recording, finding)]
+    names = {rule.name for rule in job.rules}
+    measured = [f for f in report.findings if f.rule in names and f.place.path in contents]
+    tops = [path.resolve() for path in job.within]
+    found = {key(finding, project): finding for finding in (*static, *measured)}
+    return {
+        one: finding
+        for one, finding in found.items()
+        if not tops or any((root / one[1]).resolve().is_relative_to(top) for top in tops)
+    }
 
 
-def _summary(report: Report, whole: float, mended: Mended, trials: Sequence[Trial], proved: bool) -> Iterator[str]:
+# -- how long may it take ----------------------------------------------------------------------------------------------
+
+
+def _whole_seconds(recording: Recording) -> float:
+    return float(recording.meta.get("seconds") or 0.0)
+
+
+def _terms(recording: Recording, job: Job, deadline: float) -> Terms:
+    """Whole runs where there is time for them, else the same first steps of the main loop."""
+    each = (deadline - monotonic()) / (2 * LEAST_RUNS)
+    run = main_loop(recording)
+    if not recording.meta.get("stopped") and _whole_seconds(recording) <= each:
+        return Terms(minimum=LEAST_RUNS, deadline=deadline)
+    if run is None:
+        raise HotloopError(
+            f"`{' '.join(job.argv)}` takes too long to be tried within {words.duration(job.budget)}, and has no loop "
+            "whose first steps could stand for it. Give it less to do, or a larger `--budget`."
+        )
+    before = run.clock.values[0] if run.clock.values else 0.0
+    within = int((each - before) / (run.seconds / run.steps))
+    return Terms(minimum=LEAST_RUNS, deadline=deadline, limit=Limit(2 * each, max(FEWEST, min(run.steps, within))))
+
+
+# -- what is tried -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """The fixes of one rule in one loop, or of several: `allowed` says which findings."""
+
+    name: str
+    allowed: Mapping[Key, Finding]
+    mended: Mended
+
+    @property
+    def saves(self) -> float:
+        return sum(finding.cost.seconds for finding in self.allowed.values() if finding.cost)
+
+
+class _Proof:
+    """The trials of one program, on copies of its project."""
+
+    def __init__(
+        self, job: Job, contents: Contents, allowed: Mapping[Key, Finding], workshop: Workshop, terms: Terms
+    ) -> None:
+        self._job, self._contents, self._allowed = job, contents, allowed
+        self._workshop, self._terms = workshop, terms
+
+    def found(self, seconds: float) -> tuple[Mended, list[Trial]]:
+        """All fixes together and the most promising alone, of which those stay that gained; what decided comes last."""
+        together = self._candidate(TOGETHER, self._allowed)
+        if not together.mended.done:
+            return together.mended, []
+        alone = self._alone()
+        room = int((self._terms.deadline - monotonic()) / (LEAST_RUNS * seconds or 1.0)) - 2
+        alone = alone[: max(0, min(MOST_ALONE, room))] if len(alone) > 1 else []
+        outcomes = self._tried([together, *alone])
+        best = self._best(together, alone, outcomes)
+        tried = [trial for name, trial in outcomes.items() if name != best.name] + [outcomes[best.name]]
+        told = list(self._told(together if not _faster(tried[-1]) else best, [together, *alone], outcomes))
+        if not _faster(tried[-1]):
+            return Mended(self._contents, [], [*together.mended.refusals, *told]), tried
+        return replace(best.mended, refusals=[*best.mended.refusals, *told]), tried
+
+    def _best(self, together: _Candidate, alone: Sequence[_Candidate], outcomes: dict[str, Trial]) -> _Candidate:
+        """All of them, less those that gained nothing alone where the rest is proved without them."""
+        useless = [one for one in alone if outcomes[one.name].verdict in ("same", "slower", "different-results")]
+        if _faster(outcomes[TOGETHER]) and (not useless or len(useless) == len(alone)):
+            return together
+        known = [together, *alone]
+        rest = self._without(useless)
+        best = next((one for one in known if one.mended.contents == rest.mended.contents), rest)
+        if best is rest and rest.mended.done and monotonic() < self._terms.deadline:
+            outcomes |= self._tried([rest])
+            known.append(rest)
+        proved = [one for one in known if _faster(outcomes[one.name])]
+        if best in proved:
+            return best
+        return max(proved, key=lambda one: outcomes[one.name].speedup, default=together)
+
+    def _candidate(self, name: str, allowed: Mapping[Key, Finding]) -> _Candidate:
+        return _Candidate(name, allowed, mend(self._contents, self._job.rules, allowed))
+
+    def _alone(self) -> list[_Candidate]:
+        """One for each rule in each loop, the largest predicted saving first; those that need others are left out."""
+        groups: dict[tuple[str, str, int], dict[Key, Finding]] = {}
+        for one, finding in self._allowed.items():
+            where = finding.loop or finding.place
+            groups.setdefault((finding.rule, where.path, where.line), {})[one] = finding
+        rules = [rule for rule, _, _ in groups]
+        found = [
+            self._candidate(f"{rule} ({path}:{line})" if rules.count(rule) > 1 else rule, group)
+            for (rule, path, line), group in groups.items()
+        ]
+        return sorted((one for one in found if one.mended.done), key=lambda one: -one.saves)
+
+    def _without(self, useless: Sequence[_Candidate]) -> _Candidate:
+        dropped = {one for candidate in useless for one in candidate.allowed}
+        return self._candidate(GAINED, {one: found for one, found in self._allowed.items() if one not in dropped})
+
+    def _tried(self, candidates: Sequence[_Candidate]) -> dict[str, Trial]:
+        with ExitStack() as stack:
+
+            def contender(name: str, contents: Contents) -> Contender:
+                bench = stack.enter_context(self._workshop.bench(contents))
+                return Contender(name, bench.argv, bench.cwd, bench.folder, own=True)
+
+            before = contender("before", self._contents)
+            others = [contender(one.name, one.mended.contents) for one in candidates]
+            # Once all of them together are proved, each alone only has to show that it is not in vain.
+            return {trial.after: trial for trial in trials(before, others, self._terms, leader=others[0])}
+
+    def _told(
+        self, best: _Candidate, candidates: Sequence[_Candidate], outcomes: Mapping[str, Trial]
+    ) -> Iterator[tuple[Finding, Refusal]]:
+        """How the trials ended of what is not kept."""
+        kept = {(finding.rule, finding.place) for finding, _ in best.mended.done if _faster(outcomes[best.name])}
+        for one in reversed(candidates):
+            for finding, fix in one.mended.done:
+                if (finding.rule, finding.place) not in kept:
+                    kept.add((finding.rule, finding.place))
+                    trial = outcomes[one.name]
+                    said = f"{fix.title}: tried, {trial.verdict}. {' '.join(trial.notes)}".strip()
+                    yield finding, Refusal(said, finding.place)
+
+
+def _faster(trial: Trial) -> bool:
+    return trial.verdict == "faster"
+
+
+# -- what to say -------------------------------------------------------------------------------------------------------
+
+
+def _summary(report: Report, whole: float, mended: Mended, tried: Sequence[Trial]) -> Iterator[str]:
     """What was foretold from the first run, as a share of its loops: two runs on a busy machine differ in seconds."""
-    if not trials:
+    if not tried:
         yield "There is no fix for what was found: the reasons are listed."
         return
-    if not proved:
+    if not mended.done:
         yield "No change was proved to be faster with the same results, so none is offered."
         return
     rules = {finding.rule for finding, _ in mended.done}
     predicted = sum(f.cost.seconds for f in report.findings if f.cost and f.rule in rules) / whole
-    proof = trials[-1]
+    proof = tried[-1]
     saved = (proof.before_seconds - proof.after_seconds) / proof.before_seconds
     yield (
         f"Predicted to save {words.percent(predicted)} of the time in loops; the trial saved {words.percent(saved)} "

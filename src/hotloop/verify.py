@@ -55,10 +55,9 @@ class Contender:
     def run(self, terms: Terms) -> None:
         before = leavings.seen(self.watch) if self.watch else None
         env = {"PYTHONHASHSEED": "0"} | os.environ
-        settings = {} if terms.limit == NO_LIMIT else {"limit": terms.limit}
-        recording, done = terms.runner(
-            self.argv, sample=False, observe=True, seed=0, capture=True, cwd=self.cwd, env=env, **settings
-        )
+        # Only the sampler sees TensorFlow at work in a loop without events, which a limit in steps has to know.
+        settings = {"limit": terms.limit, "sample": terms.limit.steps is not None}
+        recording, done = terms.runner(self.argv, observe=True, seed=0, capture=True, cwd=self.cwd, env=env, **settings)
         files = leavings.left(self.watch, before) if self.watch else {}
         if self.watch and self.own:
             leavings.tidy(self.watch, before)
@@ -74,12 +73,15 @@ def trial(before: Contender, after: Contender, terms: Terms | None = None) -> Tr
     return trials(before, [after], terms)[0]
 
 
-def trials(before: Contender, others: Sequence[Contender], terms: Terms | None = None) -> list[Trial]:
+def trials(
+    before: Contender, others: Sequence[Contender], terms: Terms | None = None, leader: Contender | None = None
+) -> list[Trial]:
     """Run all in turns (A B C, C B A, ...) until the ratio of their loop seconds to those of `before` is decided.
 
     It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs
     of each were made; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of
-    the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras.
+    the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras. When the
+    `leader` is found to be faster, the others are left as they are by then.
     """
     terms = terms or Terms()
     if terms.runs < ENOUGH:
@@ -99,7 +101,8 @@ def trials(before: Contender, others: Sequence[Contender], terms: Terms | None =
                 )
         longest = max(longest, monotonic() - began)
         open_ones = [one for one in open_ones if not _settled(before, one, terms, turn + 1)]
-        if not open_ones:
+        led = leader is not None and leader not in open_ones and _conclude(before, leader, terms).verdict == "faster"
+        if led or not open_ones:
             break
     return [_conclude(before, one, terms) for one in others]
 

@@ -64,9 +64,10 @@ def _print(console: Console, report: Report, sources: Sources) -> None:
     if report.command == "run":
         blocks.append([_text(f"hotloop run {phrases.program(report)}", "bold"), _text(phrases.headline(report), "dim")])
         blocks.append([_text(phrases.summary(report), _mood(report))])
-    blocks += [list(_loop(summary, report, sources, console.width)) for summary in report.loops]
-    blocks += [[_symptom(symptom, 0)] for symptom in _homeless(report)]
-    blocks += [list(_finding(finding, report, sources, console.width)) for finding in report.findings]
+    if report.command != "fix":  # whose changes and refusals say what was found
+        blocks += [list(_loop(summary, report, sources, console.width)) for summary in report.loops]
+        blocks += [[_symptom(symptom, 0)] for symptom in _homeless(report)]
+        blocks += [list(_finding(finding, report, sources, console.width)) for finding in report.findings]
     if report.diff:
         blocks.append(list(_diff(report.diff)))
     if report.trials:
