@@ -9,135 +9,46 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+import time
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from labelling import DISTINCT, LIMITS, SIZES, Peer, environment, make_inputs, peers
 from surroundings import HERE, surroundings
 
 from hotloop.series import bootstrap_ratio
 from hotloop.settings import cache_dir
 
-SIZES = {"mobilenet": 224, "inception": 299, "resnet50": 224}
-BATCH, FEW, DISTINCT = 32, 20, 200  # images in a batch made by hand, in a naive turn, and how many differ
-EXTRAS = ("tf2onnx==1.17.0", "onnx==1.23.2", "onnxruntime==1.31.1", "opencv-python-headless==5.0.0.93")
-PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "keras", "numpy", "ray")
-LIMITS = ("decode", "compute")
-
-
-@dataclass
-class Peer:
-    """One program that labels in turns."""
-
-    program: str
-    words: str
-    arguments: list[str] = field(default_factory=list)
-    few: bool = False
-    _process: subprocess.Popen[str] | None = None
-
-    def turn(self, network: Path, paths: list[str], output: Path) -> float:
-        """Seconds an image."""
-        process = self._process or self._started(network)
-        assert process.stdin
-        turn = {"paths": paths[:FEW] if self.few else paths, "output": str(output)}
-        process.stdin.write(json.dumps(turn) + "\n")
-        process.stdin.flush()
-        answer = self._answer(process)
-        if self.few:
-            self.stop()
-        return float(answer["seconds"] / answer["images"])
-
-    def stop(self) -> None:
-        if self._process and self._process.stdin:
-            self._process.stdin.close()
-            self._process.wait()
-        self._process = None
-
-    def _started(self, network: Path) -> subprocess.Popen[str]:
-        program = str(HERE / "programs" / f"label_{self.program}.py")
-        command = [sys.executable, program, str(network), str(SIZES[network.stem]), *self.arguments]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=_environment(), text=True
-        )
-        self._answer(self._process)
-        return self._process
-
-    def _answer(self, process: subprocess.Popen[str]) -> dict[str, Any]:
-        assert process.stdout
-        line = process.stdout.readline()
-        if not line:
-            raise SystemExit(f"label_{self.program}.py ended: nothing was measured.")
-        return dict(json.loads(line))
-
-
-def peers() -> dict[str, Peer]:
-    return {
-        "hotloop": Peer("hotloop", "`hotloop label`"),
-        "naive": Peer("naive", f"label_image.py in a loop (its first {FEW} images)", few=True),
-        "session": Peer("session", "one session, batch 1", ["1"]),
-        "batched": Peer("session", f"one session, batches of {BATCH} by hand", [str(BATCH)]),
-        "keras": Peer("keras", "Keras `predict` over tf.data", [str(BATCH)]),
-        "onnx": Peer("onnx", "ONNX Runtime, OpenCV decoding in threads", [str(BATCH)]),
-        "ray": Peer("ray", "Ray Data, an actor written by hand", [str(BATCH)]),
-        "decode": Peer("decode", "decoding alone"),
-        "compute": Peer("compute", "computing alone"),
-    }
-
-
-def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(_extras()), "TF_CPP_MIN_LOG_LEVEL": "3"}
-
-
-def _extras() -> Path:
-    """Where the peers' packages lie that hotloop does not need."""
-    return cache_dir() / "bench" / "label-packages"
-
-
-def make_inputs(folder: Path, network: str, count: int, onnx: bool) -> list[str]:
-    """The photographs' paths; what is there already is kept."""
-    programs = HERE / "programs"
-    make = [sys.executable, str(programs / "label_inputs.py"), str(folder), "--network", network]
-    subprocess.run([*make, "--count", str(DISTINCT)], env=_environment(), check=True)
-    if onnx and not _extras().exists():
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(_extras())]
-        subprocess.run([*install, *EXTRAS], check=True)
-    if onnx and not (folder / f"{network}.onnx").exists():
-        convert = [sys.executable, str(programs / "label_onnx_convert.py"), str(folder / f"{network}.pb")]
-        subprocess.run([*convert, str(SIZES[network])], env=_environment(), check=True)
-    return [str(path) for path in _links(folder, count)]
-
-
-def _links(folder: Path, count: int) -> Iterable[Path]:
-    photographs = sorted((folder / "photographs").glob("*.jpg"))
-    links = folder / "images"
-    links.mkdir(exist_ok=True)
-    for number in range(count):
-        path = links / f"{number:06}.jpg"
-        if not path.exists():
-            path.hardlink_to(photographs[number % len(photographs)])
-        yield path
+PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "tensorflow_cpu", "keras", "numpy", "ray")
+DEMO = HERE.parent / "src" / "hotloop" / "demo"
+MB = 1e6
 
 
 def measure(network: Path, paths: list[str], found: dict[str, Peer], rounds: int) -> dict[str, Any]:
     """Seconds an image in each round, by peer, and how far the peers' scores are from one session's."""
     seconds: dict[str, list[float]] = {name: [] for name in found}
+    batches: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as scratch:
         outputs = {name: Path(scratch, f"{name}.jsonl") for name in found}
         for number in range(-1, rounds):  # the first warms up
             for name in list(found)[:: -1 if number % 2 else 1]:
-                spent = found[name].turn(network, paths, outputs[name])
-                print(f"round {number} {name}: {1 / spent:.1f} images/s", flush=True)
+                answer = found[name].turn(network, paths, outputs[name])
+                spent = answer["seconds"] / answer["images"]
+                print(f"round {number}: {name} {1 / spent:.1f} images/s", flush=True)
+                if "batch" in answer:
+                    batches[name] = answer["batch"]
                 if number >= 0:
                     seconds[name].append(spent)
-        scores = {name: _scores(path) for name, path in outputs.items() if path.exists() and name not in LIMITS}
+        scores = {name: _scores(path) for name, path in outputs.items() if path.exists()}
     for peer in found.values():
         peer.stop()
-    return {"seconds": seconds, "off": {name: _off(one, scores) for name, one in scores.items()}}
+    off = {name: _off(one, scores["session"]) for name, one in scores.items() if "session" in scores}
+    return {"batches": batches, "off": off, "seconds": seconds}
 
 
 def _scores(output: Path) -> dict[str, list[float]]:
@@ -145,26 +56,21 @@ def _scores(output: Path) -> dict[str, list[float]]:
     return {row["path"]: row["scores"] for row in rows}
 
 
-def _off(one: dict[str, list[float]], scores: dict[str, dict[str, list[float]]]) -> float | None:
+def _off(one: dict[str, list[float]], plain: dict[str, list[float]]) -> float:
     """The largest difference of a score from a plain session's."""
-    plain = scores.get("session")
-    if plain is None:
-        return None
     pairs = (pair for path, found in one.items() for pair in zip(found, plain[path], strict=True))
     return max(abs(mine - theirs) for mine, theirs in pairs)
 
 
-def compared(seconds: dict[str, list[float]], words: dict[str, str]) -> dict[str, Any]:
-    """What each takes against hotloop; how much of the limits hotloop reaches."""
-    ours = seconds.get("hotloop")
+def compared(seconds: dict[str, list[float]]) -> dict[str, Any]:
+    """Images a second; how many times as fast hotloop is; how much of the limits it reaches."""
     result: dict[str, Any] = {"rates": {name: round(len(one) / sum(one), 2) for name, one in seconds.items()}}
-    result["words"] = {name: words[name] for name in seconds}
+    ours = seconds.get("hotloop")
     if ours is None:
         return result
     result["faster"] = {name: _ratio(one, ours) for name, one in seconds.items() if name not in ("hotloop", *LIMITS)}
     if all(limit in seconds for limit in LIMITS):
-        decode, compute = (seconds[limit] for limit in LIMITS)
-        pairs = list(zip(decode, compute, strict=True))
+        pairs = list(zip(*(seconds[limit] for limit in LIMITS), strict=True))
         result["reached"] = {
             "bottleneck": _ratio([max(pair) for pair in pairs], ours),
             "same cores": _ratio([sum(pair) for pair in pairs], ours),
@@ -172,13 +78,70 @@ def compared(seconds: dict[str, list[float]], words: dict[str, str]) -> dict[str
     return result
 
 
-def _ratio(before: list[float], after: list[float]) -> dict[str, Any]:
+def _ratio(before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
     ratio, low, high = bootstrap_ratio(before, after)
     return {"ratio": round(ratio, 3), "interval": [round(low, 3), round(high, 3)]}
 
 
-def keep(output: Path, name: str, result: dict[str, Any]) -> None:
+def flat(network: Path, paths: list[str]) -> dict[str, Any]:
+    """One long run: what an image takes in the last tenth against the first, and what memory it took in between."""
+    peer = peers(len(paths))["hotloop"]
+    with tempfile.TemporaryDirectory() as scratch:
+        peer.turn(network, paths[:DISTINCT], Path(scratch, "rows.jsonl"))
+        marks = peer.turn(network, paths, Path(scratch, "rows.jsonl"))["marks"]
+    peer.stop()
+    tenth = len(marks) // 10
+    if tenth < 2:
+        raise SystemExit(f"{len(paths)} images are too few to compare tenths of them.")
+    first, last = marks[: tenth + 1], marks[-tenth - 1 :]
+    steps = {name: [_each(part, column) for part in (first, last)] for name, column in (("wall", 1), ("cpu", 2))}
+    return {
+        "images": len(paths),
+        "slower": {name: _ratio(late, early) for name, (early, late) in steps.items()},
+        "grown_mb": round((last[-1][3] - first[-1][3]) / MB, 1),
+    }
+
+
+def _each(marks: list[list[float]], column: int) -> list[float]:
+    """What an image took between two marks."""
+    return [(after[column] - before[column]) / (after[0] - before[0]) for before, after in pairwise(marks)]
+
+
+def demo(rounds: int) -> dict[str, Any]:
+    """The program of `make demo` and `hotloop label` on the same images, each as a whole command, by turns."""
+    with tempfile.TemporaryDirectory() as scratch:
+        subprocess.run(
+            [sys.executable, str(DEMO / "make_inputs.py"), "--folder", scratch], env=environment(), check=True
+        )
+        inputs = [f"{scratch}/graph.pb", f"{scratch}/images", "--labels", f"{scratch}/labels.txt"]
+        program = ["--graph", inputs[0], "--images", inputs[1], *inputs[2:]]
+        ways = {
+            "program": [sys.executable, str(DEMO / "label_images.py"), *program],
+            "hotloop": [
+                sys.executable,
+                "-m",
+                "hotloop",
+                "label",
+                *inputs,
+                "--output",
+                f"{scratch}/rows.jsonl",
+                "--overwrite",
+            ],
+        }
+        seconds: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(rounds):
+            for name, command in ways.items():
+                began = time.perf_counter()
+                subprocess.run(command, env=environment(), check=True, capture_output=True)
+                seconds[name].append(time.perf_counter() - began)
+    return {"rounds": rounds, "faster": _ratio(seconds["program"], seconds["hotloop"]), "seconds": seconds}
+
+
+def keep(output: Path | None, name: str, result: dict[str, Any]) -> None:
     """Beside what was measured before under other names."""
+    print(json.dumps({key: value for key, value in result.items() if key != "seconds"}, indent=1))
+    if output is None:
+        return
     kept = json.loads(output.read_text()) if output.exists() else {"results": {}}
     kept["results"][name] = {**surroundings(*PACKAGES), **result}
     output.write_text(json.dumps(kept, indent=1) + "\n")
@@ -190,19 +153,27 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--network", choices=SIZES, default="inception")
     parser.add_argument("--only", action="append", choices=peers(), help="these peers, keep no result")
-    parser.add_argument(
-        "--folder", type=Path, default=cache_dir() / "bench" / "label", help="where the inputs are kept"
-    )
+    parser.add_argument("--flat", type=int, metavar="N", help="one run of N images instead: does it get slower?")
+    parser.add_argument("--gpu", action="store_true", help="hotloop and the limits alone, with ResNet50, kept as `gpu`")
+    parser.add_argument("--demo", action="store_true", help="`make demo`'s program and hotloop, as whole commands")
+    parser.add_argument("--folder", type=Path, default=cache_dir() / "bench" / "label", help="of the inputs")
     parser.add_argument("--output", type=Path, default=HERE / "results" / "label.json")
     arguments = parser.parse_args()
-    found = {name: peer for name, peer in peers().items() if name in (arguments.only or peers())}
-    paths = make_inputs(arguments.folder, arguments.network, arguments.images, "onnx" in found)
-    measured = measure(arguments.folder / f"{arguments.network}.pb", paths, found, arguments.rounds)
-    result = compared(measured["seconds"], {name: peer.words for name, peer in found.items()})
-    print(json.dumps(result | {"off": measured["off"]}, indent=1))
-    if not arguments.only:
-        told = {"images": arguments.images, "rounds": arguments.rounds, **result, **measured}
-        keep(arguments.output, arguments.network, told)
+    output = None if arguments.only else arguments.output
+    if arguments.demo:
+        return keep(output, "demo", demo(arguments.rounds))
+    name = "resnet50" if arguments.gpu else arguments.network
+    images = arguments.flat or arguments.images
+    wanted = ("hotloop", *LIMITS) if arguments.gpu else arguments.only or peers()
+    found = {peer: one for peer, one in peers(images).items() if peer in wanted and not arguments.flat}
+    paths = make_inputs(arguments.folder, name, images, "onnx" in found)
+    network = arguments.folder / f"{name}.pb"
+    if arguments.flat:
+        return keep(output, "flat", {"network": name, **flat(network, paths)})
+    measured = measure(network, paths, found, arguments.rounds)
+    told = {"network": name, "images": images, "rounds": arguments.rounds, **compared(measured["seconds"])}
+    told["words"] = {peer: one.words for peer, one in found.items()}
+    return keep(output, "gpu" if arguments.gpu else name, {**told, **measured})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import tensorflow as tf
 from label_turns import take_turns
 
 MODEL, SIZE = sys.argv[1], int(sys.argv[2])
-SIZES = (1, 4, 8, 16, 32, 64)
+LARGEST = 256 if tf.config.list_physical_devices("GPU") else 32
+SIZES = [size for size in (1, 2, 4, 8, 16, 32, 64, 128, 256) if size <= LARGEST]
 
 graph_def = tf.compat.v1.GraphDef()
 with open(MODEL, "rb") as f:
@@ -29,14 +30,14 @@ def compute(batch, images):
         found = network(batch)
         computed += len(batch)
     tf.nest.flatten(found)[0].numpy()  # a device answers before it has computed
-    return computed, time.perf_counter() - started
+    return {"images": computed, "seconds": time.perf_counter() - started, "batch": len(batch)}
 
 
 def rate(size):
     batch = batch_of(size)
     compute(batch, 1)
-    images, seconds = compute(batch, 64)
-    return images / seconds
+    found = compute(batch, 2 * LARGEST)
+    return found["images"] / found["seconds"]
 
 
 batch = batch_of(max(SIZES, key=rate))

@@ -51,7 +51,7 @@ def label(paths, output):
                 f.write(row(str(path), scores) + "\n")
             counted += len(batch["path"]) if first else 0
             first = first or time.perf_counter()
-    return counted, time.perf_counter() - first
+    return {"images": counted, "seconds": time.perf_counter() - first}
 
 
 take_turns(label)
