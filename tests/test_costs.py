@@ -51,7 +51,7 @@ def test_two_eager_steps_in_a_loop_each_cost_their_own_time() -> None:
     actor, critic = eager_training_step.diagnose(ran)
     assert actor.cost
     assert critic.cost
-    assert actor.cost.seconds == pytest.approx(critic.cost.seconds + 2.0)
+    assert actor.cost.seconds / critic.cost.seconds == pytest.approx(5.0 / 3.0, rel=0.02)
     assert actor.cost.seconds + critic.cost.seconds < 8.0
 
 
@@ -66,6 +66,20 @@ def test_two_tapes_of_one_step_share_its_time() -> None:
     assert costs[0] == costs[1] < 4.0
 
 
+def test_a_short_look_at_an_eager_step_expects_less_of_compiling_it_but_not_nothing() -> None:
+    def saving(steps: int) -> float:
+        ran = recording(
+            [loop(10, 30, [0.1] * steps)],
+            [replace(eager(0.1 * steps, 5, 20), ops=200.0 * steps)],
+            events=[event("gradient", 5, 20, count=steps), event("apply", 6, 20, count=steps)],
+        )
+        (finding,) = eager_training_step.diagnose(ran)
+        assert finding.cost is not None
+        return finding.cost.seconds / (0.1 * steps)
+
+    assert 0.0 < saving(10) < saving(100) < saving(1000) < 1.0
+
+
 def test_a_step_whose_update_stands_in_the_loop_includes_it() -> None:
     ran = recording(
         [LOOP],
@@ -74,7 +88,7 @@ def test_a_step_whose_update_stands_in_the_loop_includes_it() -> None:
     )
     (finding,) = eager_training_step.diagnose(ran)
     assert finding.cost is not None
-    assert finding.cost.seconds > 6.0
+    assert finding.cost.seconds > 4.0
 
 
 def test_plotting_beside_an_eager_step_is_not_charged_to_it() -> None:

@@ -323,6 +323,11 @@ def test_an_eager_training_step_is_counted(eager: Made) -> None:
     assert loop_at(recording, 7).runs == 5
 
 
+def test_taking_down_an_iterator_is_timed_with_the_wait_for_it(eager: Made) -> None:
+    waited = one(eager[0], "input", 7)
+    assert 0 < waited.totals["ending"] < waited.seconds
+
+
 def test_eager_operations_are_counted_between_samples(eager: Made) -> None:
     recording, _ = eager
     tiny = [sample for sample in recording.samples if sample.stack and sample.stack[0].line == 15]

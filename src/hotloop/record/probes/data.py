@@ -30,6 +30,8 @@ class _Reader:
         self.taken: Tally | None = None  # where its elements are waited for
         self.has_ended = False
         self.seen: dict[str, float] = {}
+        self.left = 0.0  # when the program let go of it
+        self.before = ""  # what was done meanwhile
 
     def ends(self, how: str) -> None:
         """`ended`: read to its end; `dropped`: thrown away before."""
@@ -41,6 +43,27 @@ class _Reader:
         totals["elements"] = totals.get("elements", 0.0) + self.elements
         if how == "dropped":
             totals["dropped after"] = totals.get("dropped after", 0.0) + self.elements
+
+
+class _Farewell:
+    """Goes last of all that an iterator holds, so that the end of its C++ side is timed.
+
+    The autotuner may sleep through it: taking down the pipeline of a loop can take as long again as the loop took.
+    """
+
+    def __init__(self, log: Log, reader: _Reader) -> None:
+        self._log, self._reader = log, reader
+
+    def __del__(self) -> None:
+        self._log.attempt(self._said)
+
+    def _said(self) -> None:
+        reader = self._reader
+        if not reader.left or self._log.deaf:
+            return
+        self._log.doing = reader.before
+        seconds = perf_counter() - reader.left
+        (reader.taken or reader.tally).add(seconds, {"ending": seconds}, count=0)
 
 
 class Pipelines:
@@ -82,7 +105,8 @@ class Pipelines:
             reader = _Reader(where, tally, log.tally("pipeline", by, stack), self._stages(dataset))
             self._readers[id(state)] = reader
             self._latest = weakref.ref(state)
-            weakref.finalize(state, self._drops, id(state), reader).atexit = False
+            weakref.finalize(state, self._drops, log, id(state), reader).atexit = False
+            state._hotloop_farewell = _Farewell(log, reader)
 
         watch(log, iterator, "__init__", lambda args, kwargs: args[0], made)
 
@@ -106,10 +130,11 @@ class Pipelines:
 
         watch(log, iterator, "__next__", begins, ends)
 
-    def _drops(self, key: int, reader: _Reader) -> None:
+    def _drops(self, log: Log, key: int, reader: _Reader) -> None:
         reader.ends("dropped")
         if self._readers.get(key) is reader:
             del self._readers[key]
+        reader.left, reader.before, log.doing = perf_counter(), log.doing, "input"
 
     def look_if_due(self) -> None:
         """Into the pipeline of the latest iterator: for loops that take elements inside a compiled function."""

@@ -28,7 +28,7 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Place, Recording, Sample
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
-from hotloop.rules.measured import CALL, EAGER_OP, TRACE
+from hotloop.rules.measured import EAGER_OP
 from hotloop.source.module import Scope, place_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             continue
         kernels = sum(s.op_seconds for s in inside)
         spent = sum(_spent(line) for line in measured.by_line(inside))
-        seconds = spent - kernels - at.count * CALL - per_step * TRACE
+        seconds = measured.compiled_instead(spent - kernels, at.count)
         if seconds < WORTH * at.loop.seconds:  # the ops are large: compiling would gain next to nothing
             continue
         yield measured.finding(

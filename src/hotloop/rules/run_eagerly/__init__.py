@@ -29,7 +29,6 @@ from hotloop.model import Event, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
-from hotloop.rules.measured import CALL, TRACE
 from hotloop.source.module import Context, Module, place_of
 
 if TYPE_CHECKING:
@@ -129,7 +128,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         spent, kernels = sum(s.seconds for s in inside), sum(s.op_seconds for s in inside)
         steps = sum(event.totals.get("batches", event.count) for event in events)
         ops = sum(s.ops for s in inside) / max(1.0, steps)
-        seconds = spent - kernels - steps * CALL - ops * TRACE
+        seconds = measured.compiled_instead(spent - kernels, steps)
         if steps >= measured.FEW and ops >= 1:
             yield measured.told(
                 RULE, recording, measured.at_line(switch), seconds,
