@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from surroundings import HERE, surroundings
 
 from hotloop.diagnose import diagnose
 from hotloop.laps import loop_seconds
+from hotloop.model import Finding, Recording, Trial
 from hotloop.record import record
 from hotloop.rules import Rule, find_rule, select
 from hotloop.rules.specimens import plain, program, specimen, write
@@ -28,18 +30,32 @@ def measure(rule: Rule, runs: int) -> dict[str, Any]:
         slow, fast = ([str(folder / program(rule, side))] for side in ("slow", "fast"))
         recording, _ = record(slow, capture=True)
         findings = diagnose(recording, [rule]).findings
-        cost = sum(finding.cost.seconds for finding in findings if finding.cost)
         proof = trial(Contender("slow", slow), Contender("fast", fast), Terms(runs=runs, minimum=runs))
+    shares = _memory if rule.measured == "memory" else _time
+    predicted, saved = shares(recording, findings, proof)
     return {
         "measured": rule.measured,
         "speedup": round(proof.speedup, 2),
         "interval": [round(end, 2) for end in proof.interval],
         "runs": proof.runs,
         "same_results": proof.same_results,
-        "predicted": round(cost / (loop_seconds(recording) or recording.seconds), 3),
-        "saved": round(1 - proof.after_seconds / proof.before_seconds, 3),
-        "seen": bool(findings),
+        "predicted": round(predicted, 3) if rule.diagnose else None,
+        "saved": round(saved, 3),
     }
+
+
+def _time(recording: Recording, findings: Sequence[Finding], proof: Trial) -> tuple[float, float]:
+    """Shares of the time in loops: foretold, and saved."""
+    cost = sum(finding.cost.seconds for finding in findings if finding.cost)
+    return cost / (loop_seconds(recording) or recording.seconds), 1 - proof.after_seconds / proof.before_seconds
+
+
+def _memory(recording: Recording, findings: Sequence[Finding], proof: Trial) -> tuple[float, float]:
+    """The same of the peak of memory."""
+    steps = {run.place.line: run.steps for run in recording.loops if not run.stack}
+    costs = [(f.cost.bytes_per_step or 0.0, steps.get(f.loop.line, 1) if f.loop else 1) for f in findings if f.cost]
+    before, after = proof.before_bytes or 1.0, proof.after_bytes or 0.0
+    return sum(each * count for each, count in costs) / before, 1 - after / before
 
 
 def main() -> None:

@@ -109,13 +109,14 @@ def prediction(gains: dict[str, Any]) -> str:
     rows = ["| rule | predicted | saved | |", "|---|---|---|---|"]
     right = asked = 0
     for name, result in gains["results"].items():
-        if result.get("measured", "speed") != "speed" or not result.get("seen", True):
+        if result["predicted"] is None:
             continue
         near = abs(result["predicted"] - result["saved"]) <= NEAR * result["saved"]
         right, asked = right + near, asked + 1
-        rows.append(f"| {name} | {result['predicted']:.0%} | {result['saved']:.0%} | {'' if near else 'off'} |")
+        of = " of the memory" if result.get("measured") == "memory" else ""
+        rows.append(f"| {name} | {result['predicted']:.0%}{of} | {result['saved']:.0%} | {'' if near else 'off'} |")
     said = f"{right} of {asked} within {NEAR:.0%} of what was saved" if asked else "not measured"
-    return "\n".join(rows) + f"\n\nShares of the time in loops; {said}; {_where(gains)}."
+    return "\n".join(rows) + f"\n\nShares of the time in loops, or of the peak of memory; {said}; {_where(gains)}."
 
 
 def reading(speed: dict[str, Any]) -> str:
