@@ -20,7 +20,7 @@ from hotloop.source.building import collection_off
 from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 
-HELD = 10_000_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
+HELD = 14_500_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
 PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
 
 Progress = Callable[[int, int], None]
@@ -47,7 +47,7 @@ def check_files(
     found = read(files, root)
     chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
-    processes = min(os.cpu_count() or 1, PROCESSES)
+    processes = min(_cores(), PROCESSES)
     parts = shards(found, chosen, HELD // processes, processes)
     largest_first = sorted(parts, key=found.size, reverse=True)  # none is left alone with a large one in the end
     answers = dict(_each(work, largest_first, processes, progress))
@@ -69,6 +69,11 @@ def check_files(
             "unparsed": unparsed,
         },
     )
+
+
+def _cores() -> int:
+    """Those that this process may use: a container or `taskset` may allow fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

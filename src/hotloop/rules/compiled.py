@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.rules.calls import spelled_like
 from hotloop.source.module import Call, Module, Scope
+from hotloop.source.noted import Noted
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -24,11 +25,16 @@ def compiled_callee(call: Call, project: Project) -> Value | None:
 def may_be_compiled(module: Module, project: Project) -> Iterator[Call]:
     """Calls of what is called like a `tf.function` of the project, was renamed, or is held by `self`."""
     yield from spelled_like(module, project, project.files.compiled.__contains__)
-    for call in module.calls:
-        func = call.node.func
-        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self":
-            if call.last not in project.files.compiled:
-                yield call
+    for call in _OF_SELF.of(module, lambda: [one for one in module.calls if _is_of_self(one.node.func)]):
+        if call.last not in project.files.compiled:
+            yield call
+
+
+_OF_SELF: Noted[list[Call]] = Noted()
+
+
+def _is_of_self(func: ast.expr) -> bool:
+    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == "self"
 
 
 def arguments(call: Call, callee: Scope | None) -> Iterator[tuple[ast.expr, str]]:

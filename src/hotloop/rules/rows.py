@@ -36,7 +36,7 @@ MAKERS = {
 
 def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: bool = False) -> bool | None:
     """True: a Keras model; False: looks like one; None: is none. `by_name`: where nothing else speaks for one."""
-    looks_like_one = MODEL_WORDS.search(ast.unparse(receiver).lower()) is not None
+    looks_like_one = MODEL_WORDS.search(_spelled(receiver).lower()) is not None
     value = (project.at_sight if by_name and not looks_like_one else project.resolve)(receiver, scope)
     if value is not None and (value.name or value.scope):
         if value.kind == "object" and value.scope is not None:
@@ -47,6 +47,15 @@ def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: boo
     if not looks_like_one:
         return None
     return None if OTHER_LIBRARIES.search(module.data) or b"keras" not in module.data else False
+
+
+def _spelled(expr: ast.expr) -> str:
+    """What `ast.unparse` says, sooner for the usual."""
+    if isinstance(expr, ast.Name):
+        return expr.id
+    if isinstance(expr, ast.Attribute) and isinstance(expr.value, ast.Name):
+        return f"{expr.value.id}.{expr.attr}"
+    return ast.unparse(expr)
 
 
 def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth: int = 0) -> bool:

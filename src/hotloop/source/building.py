@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hotloop.source import notebooks
-from hotloop.source.module import Binding, Call, Comprehension, Context, Function, Loop, Module, Scope, last_name
+from hotloop.source.module import Binding, Call, Comprehension, Context, Function, Loop, Module, Scope
 
 SUPPRESSION = re.compile(rb"#\s*hotloop:\s*ignore\[([\w\-, ]+)\]")
 
@@ -291,7 +291,7 @@ class _Builder:
     def visit_Call(self, node: ast.Call, where: Context) -> None:  # noqa: N802
         call = Call(node, where)
         self.module.calls.append(call)
-        self.module.called.setdefault(last_name(node.func), []).append(call)
+        self.module.called.setdefault(call.last, []).append(call)
         self.module.contexts[node] = where
         if isinstance(node.func, ast.Name) and node.func.id == "map" and len(node.args) > 1:
             self.module.loops.append(Loop(node, where, "map"))

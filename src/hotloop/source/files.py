@@ -103,9 +103,9 @@ class Files:
     def _import(self) -> Imports:
         return Imports(self._spelled, self.root)
 
-    def imported(self, dotted: str, importer: Path) -> Path | None:
-        """The project's own file behind an import."""
-        found = self._import.find(dotted, str(importer.parent))
+    def imported(self, dotted: str, folder: str) -> Path | None:
+        """The project's own file behind an import in a file of that folder."""
+        found = self._import.find(dotted, folder)
         return self._spelled[found] if found else None
 
     @cached_property

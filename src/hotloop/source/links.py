@@ -132,7 +132,7 @@ class Links:
 
     def _link_arguments(self, call: Call, target: Value | None) -> None:
         """Functions that are handed over: `tf.function(step)`, `ds.map(parse)`, `pool.map(classify, paths)`."""
-        handed = list(arguments(call))
+        handed = arguments(call)
         if not handed:
             return
         name = target.name if target else ""

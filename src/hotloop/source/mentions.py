@@ -21,8 +21,8 @@ class Mentions:
         self.handed: dict[Said, list[Call]] = {}
         self._holders: dict[Said, set[str]] = {}
         for call in module.calls:
-            for argument in arguments(call):
-                self.handed.setdefault(said(argument), []).append(call)
+            for name in _handed(call):
+                self.handed.setdefault(name, []).append(call)
         for scope in module.scopes:
             for bindings in (*scope.bindings.values(), *scope.attributes.values()):
                 for binding in bindings:
@@ -63,14 +63,18 @@ def said(argument: ast.expr) -> Said:
     return last_name(argument)
 
 
-def arguments(call: Call) -> Iterator[ast.expr]:
+def arguments(call: Call) -> list[ast.expr]:
     """Those arguments of a call that may be functions."""
-    for argument in call.node.args:
-        if said(argument):
-            yield argument
-    for keyword in call.node.keywords:
-        if keyword.arg == "target" and said(keyword.value):
-            yield keyword.value
+    return [argument for argument in _may_be_functions(call) if said(argument)]
+
+
+def _handed(call: Call) -> list[Said]:
+    return [name for argument in _may_be_functions(call) if (name := said(argument))]
+
+
+def _may_be_functions(call: Call) -> list[ast.expr]:
+    node = call.node
+    return [*node.args, *[k.value for k in node.keywords if k.arg == "target"]] if node.keywords else node.args
 
 
 def _held(value: ast.expr) -> Iterator[Said]:

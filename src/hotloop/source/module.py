@@ -145,14 +145,14 @@ class Binding:
 class Call:
     node: ast.Call
     where: Context
+    last: str = field(init=False)  # name of what is called
+
+    def __post_init__(self) -> None:
+        self.last = last_name(self.node.func)
 
     @property
     def place(self) -> Place:
         return place_of(self.where.scope.module, self.node)
-
-    @property
-    def last(self) -> str:
-        return last_name(self.node.func)
 
     def argument(self, index: int, name: str) -> ast.expr | None:
         for keyword in self.node.keywords:
@@ -170,6 +170,7 @@ class Module:
     name: str  # dotted, as far as it is known
     data: bytes
     tree: ast.Module
+    folder: str = field(init=False)
     scope: Scope = field(init=False)
     scopes: list[Scope] = field(default_factory=list)
     scope_of: dict[ast.AST, Scope] = field(default_factory=dict)  # of a function, class or lambda
@@ -182,6 +183,13 @@ class Module:
     contexts: dict[ast.AST, Context] = field(default_factory=dict)  # of every statement, call and definition
     suppressions: dict[int, set[str]] = field(default_factory=dict)
     cells: list[notebooks.CellMap] = field(default_factory=list)  # of a notebook: where the lines of `data` come from
+
+    def __post_init__(self) -> None:
+        self.folder = str(self.file.parent)
+
+    def calls_of(self, *lasts: str) -> Iterator[Call]:
+        """The calls of what has one of these last names, by name."""
+        return (call for last in lasts for call in self.called.get(last, ()))
 
     @property
     def is_test(self) -> bool:

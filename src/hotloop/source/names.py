@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 # First match wins: the longest spellings stand first.
 PREFIXES = (
     ("tensorflow.compat.v1.keras", "keras"),
@@ -47,6 +49,7 @@ RENAMED = {
 }
 
 
+@functools.cache
 def canonical(dotted: str) -> str:
     """`tensorflow.compat.v1.Session` -> `tf.Session`; `tf_keras.Model` -> `keras.Model`; others as they are."""
     changed = True

@@ -56,7 +56,7 @@ def _ends(module: Module, project: Project) -> tuple[Pipeline, ...]:
 
 def _maker(call: Call, project: Project) -> bool:
     """A source, or a function of the project that may return a data set."""
-    if not (may_be_source(call) or MAKERS.search(call.last)) or _hangs_on_callers(call, project):
+    if not (may_be_source(call.last) or MAKERS.search(call.last)) or _hangs_on_callers(call, project):
         return False
     value = project.at_sight(call.node.func, call.where.scope)
     if value is None:

@@ -76,8 +76,8 @@ class Project:
         self._too_deep: dict[ast.expr, int] = {}  # unknown only because it was asked from so far away
         self._cut = False
         self._handed_on = 0
-        self._dotted: dict[tuple[Path, str], Value | None] = {}
-        self._starred: dict[tuple[Path, str], Value | None] = {}
+        self._dotted: dict[tuple[str, str], Value | None] = {}
+        self._starred: dict[tuple[str, str], Value | None] = {}
 
     def callers(self, scope: Scope) -> Sequence[Call]:
         """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
@@ -214,7 +214,7 @@ class Project:
         return None
 
     def _resolve_import(self, dotted: str, module: Module, depth: int) -> Value | None:
-        key = (module.file.parent, dotted)
+        key = (module.folder, dotted)
         if key not in self._dotted:
             self._dotted[key] = None
             self._dotted[key] = self._find_import(dotted, module, depth)
@@ -245,7 +245,7 @@ class Project:
 
     def _find_file(self, dotted: str, module: Module) -> Path | None:
         """The project's own file behind an import: relative, beside the importer, or from a folder above it."""
-        return self.files.imported(dotted, module.file)
+        return self.files.imported(dotted, module.folder)
 
     def _resolve_attribute(self, owner: Value, attribute: str, depth: int) -> Value | None:
         if owner.kind == "module":
@@ -268,7 +268,7 @@ class Project:
         """What `from somewhere import *` brings under that name, of the project's own modules and of TensorFlow."""
         if "*" not in scope.module.scope.bindings or hasattr(builtins, name):
             return None
-        key = (scope.module.file, name)
+        key = (scope.module.path, name)
         if key not in self._starred:
             self._starred[key] = None  # modules may star each other
             self._starred[key] = self._find_starred(name, scope, depth)

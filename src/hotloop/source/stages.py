@@ -116,6 +116,6 @@ def is_source(name: str) -> bool:
     return name.startswith("tf.data.Dataset.") or last.endswith("Dataset") or last in NAMED_LASTS
 
 
-def may_be_source(call: Call) -> bool:
+def may_be_source(last: str) -> bool:
     """By its last name, before anything is resolved: that takes much longer."""
-    return SOURCES.search(call.last) is not None
+    return SOURCES.search(last) is not None

@@ -15,7 +15,8 @@ variable or the iterator.
 
 **Not when**
 
-The array is small, or only its shape is read.
+The array is small, or only its shape is read. The fix makes a tensor beside an array whose type is seen and which
+nothing changes in place; it is tried before it is written.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.array_in_graph.size import Size, makes_array, size_of
 from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Context, Module, Scope, place_of
+from hotloop.source.noted import Noted
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -58,8 +60,9 @@ PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|ma
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         arrays = _may_be_arrays(module, project)
-        for scope in _saying(arrays, module):
-            found = list(_captured(scope, arrays, project)) if scope.is_function and not scope.yields else []
+        for scope in module.scopes if arrays else ():
+            names = _in_reach(scope, arrays) if scope.is_function and not scope.yields else set()
+            found = list(_captured(scope, names, project)) if names and _says(scope, names) else []
             if found and project.traced(Context(scope, None)):
                 yield from found
         if _is_graph_code(module):
@@ -74,9 +77,9 @@ def _is_graph_code(module: Module) -> bool:
     return any(word in module.data for word in GRAPH_MODE)
 
 
-def _may_be_arrays(module: Module, project: Project) -> set[str]:
-    """Names and attributes that are bound to what may be an array, before anything is resolved."""
-    found: set[str] = set()
+def _may_be_arrays(module: Module, project: Project) -> dict[Scope, set[str]]:
+    """Names and attributes that are bound to what may be an array, by scope, before anything is resolved."""
+    found: dict[Scope, set[str]] = {}
     holding = {scope.parent for scope in module.scopes if scope.parent}
     for scope in holding:
         for name, bindings in (*scope.bindings.items(), *scope.attributes.items()):
@@ -86,20 +89,28 @@ def _may_be_arrays(module: Module, project: Project) -> set[str]:
                     literal = project.literal(name, scope)
                     value = literal[0] if literal else None
                 if value is not None and makes_array(value):
-                    found.add(name)
+                    found.setdefault(scope, set()).add(name)
     return found
 
 
-def _saying(names: set[str], module: Module) -> Iterator[Scope]:
-    """The scopes in whose text one of the names stands; to look through their trees takes long."""
-    if not names:
-        return
-    spelled = re.compile(rb"\b(?:%b)\b" % b"|".join(sorted(name.encode() for name in names)))
-    lines = [number for number, line in enumerate(module.data.split(b"\n"), 1) if spelled.search(line)]
-    for scope in module.scopes:
-        start, end = getattr(scope.node, "lineno", 1), getattr(scope.node, "end_lineno", None) or 0
-        if any(start <= line <= end for line in lines):
-            yield scope
+def _in_reach(scope: Scope, arrays: dict[Scope, set[str]]) -> set[str]:
+    """Those of the scopes around it."""
+    found: set[str] = set()
+    outer = scope.parent
+    while outer is not None:
+        found |= arrays.get(outer, set())
+        outer = outer.parent
+    return found
+
+
+_LINES: Noted[list[bytes]] = Noted()
+
+
+def _says(scope: Scope, names: set[str]) -> bool:
+    """Whether one of the names stands in its text; to look through its tree takes long."""
+    first, last = getattr(scope.node, "lineno", 1), getattr(scope.node, "end_lineno", None)
+    text = b"\n".join(_LINES.of(scope.module, scope.module.data.splitlines)[first - 1 : last])
+    return any(name.encode() in text for name in names)
 
 
 def _captured(scope: Scope, arrays: set[str], project: Project) -> Iterator[Finding]:
@@ -207,3 +218,18 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             bytes_per_step=COPIES * size,
             confidence="medium",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.array_in_graph.mend import as_tensor
+    from hotloop.source.rewrite import Refused
+
+    module = project.modules[finding.place.path]
+    for scope in module.scopes:
+        if not scope.is_function or not project.traced(Context(scope, None)):
+            continue
+        taken = [node for node, user in _used_whole(scope.node) if not _stays_python(user, scope, project)]
+        named = [node for node in taken if place_of(module, node) == finding.place]
+        if named:
+            return as_tensor([node for node in taken if ast.unparse(node) == ast.unparse(named[0])], scope, project)
+    raise Refused("in graph code it has to be fed through a placeholder, which changes every run: write it by hand")

@@ -52,7 +52,7 @@ DATA_SET = re.compile(r"dataset|generator|\bds\b|loader|_gen\b|sequence", re.IGN
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in module.calls_of(*SINGLE):
             func = call.node.func
             if not (isinstance(func, ast.Attribute) and func.attr in SINGLE):
                 continue

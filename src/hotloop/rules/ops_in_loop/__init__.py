@@ -91,7 +91,7 @@ class Fetch:
 
 def fetches(project: Project) -> Iterator[Fetch]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in module.calls_of("run", "eval"):
             fetched = _fetched(call, project)
             found = in_loop(project, call.where) if fetched is not None else None
             if fetched is None or found is None:

@@ -40,7 +40,7 @@ MANY_ROWS = 256  # a call: with more, it is a chunk of a large job, and may be o
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in module.calls_of("predict"):
             func = call.node.func
             if not (isinstance(func, ast.Attribute) and func.attr == "predict"):
                 continue
