@@ -19,6 +19,8 @@ def load_frozen(path: str, serving: Serving) -> Model:
     whole = _parsed(path)
     ends = {node.name for node in whole.node} - {_node(name) for node in whole.node for name in node.input}
     named = {node.name for node in whole.node}
+    if serving.output is None:
+        _refuse_variables(whole, path)
     results = [node.name for node in whole.node if node.name in ends and node.op not in NO_RESULT]
     output = _tensor(serving.output, named, results, "output", "--output_layer", path)
     placeholders = [node.name for node in _needed(whole, output).node if node.op == "Placeholder"]
@@ -28,8 +30,7 @@ def load_frozen(path: str, serving: Serving) -> Model:
     if others:
         raise HotloopError(f"{path} needs more than one input: {', '.join(others)} as well as {_node(input)}.")
     ops = {node.op for node in graph.node} | {node.op for f in graph.library.function for node in f.node_def}
-    if ops & VARIABLES:
-        raise HotloopError(f"{path} is not frozen: its weights are variables, kept in a checkpoint beside it.")
+    _refuse_variables(graph, path)
     refuse_unsafe(ops, path, serving.trust)
 
     def call(batch: Any) -> Any:
@@ -56,6 +57,11 @@ def _parsed(path: str) -> Any:
     if not any(node.op for node in graph.node):
         raise HotloopError(f"{path} is not a frozen graph, a SavedModel or a Keras model.")
     return graph
+
+
+def _refuse_variables(graph: Any, path: str) -> None:
+    if any(node.op in VARIABLES for node in graph.node):
+        raise HotloopError(f"{path} is not frozen: its weights are variables, kept in a checkpoint beside it.")
 
 
 def _tensor(wanted: str | None, named: set[str], found: list[str], what: str, flag: str, path: str) -> str:

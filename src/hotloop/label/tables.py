@@ -47,7 +47,7 @@ def _csv(lines: Iterable[str], output: Path, raw: bool, width: int) -> None:
         table.writerow(["path", "error", *headings])
         for row in map(from_json, lines):
             cells = row.raw or [cell for pair in zip(row.labels, row.scores, strict=True) for cell in pair]
-            table.writerow([row.path, row.error or "", *cells])
+            table.writerow([row.path, row.error or "", *cells, *[""] * (len(headings) - len(cells))])
 
 
 def _parquet(lines: Iterable[str], output: Path, raw: bool, width: int) -> None:
