@@ -161,7 +161,7 @@ def test_a_program_that_does_not_come_so_far_proves_nothing() -> None:
 # -- several at a time -------------------------------------------------------------------------------------------------
 
 
-def contest(terms: Terms, leader: bool = True, **programs: Sequence[Run]) -> tuple[dict[str, str], list[str]]:
+def contest(terms: Terms, programs: dict[str, list[Run]], leader: bool = True) -> tuple[dict[str, str], list[str]]:
     """The verdicts on all but the first of some programs, of which the second leads; and the order they ran in."""
     runs, order = {name: cycle(found) for name, found in programs.items()}, list[str]()
 
@@ -177,16 +177,16 @@ def contest(terms: Terms, leader: bool = True, **programs: Sequence[Run]) -> tup
 def test_several_changes_take_turns_and_what_is_decided_runs_no_more() -> None:
     quick, wrong = [ran(1.0), ran(1.01)], [ran(1.0, "sum 9.9")]
     programs = {"a": [ran(4.0), ran(4.1)], "b": [ran(4.0), ran(4.6), ran(3.4)], "c": quick, "d": wrong}
-    verdicts, order = contest(Terms(runs=4), **programs)
+    verdicts, order = contest(Terms(runs=4), programs)
     assert verdicts == {"b": "inconclusive", "c": "faster", "d": "different-results"}
     assert order == [*"abcd", *"dcba", *"abcd", *"ba"]
 
 
 def test_once_the_leader_is_faster_the_others_are_left_as_they_are() -> None:
     programs = {"a": [ran(4.0), ran(4.1)], "b": [ran(1.0), ran(1.01)], "c": [ran(4.0), ran(4.6), ran(3.4)]}
-    verdicts, order = contest(Terms(runs=6), **programs)
+    verdicts, order = contest(Terms(runs=6), programs)
     assert (verdicts["b"], order) == ("faster", [*"abc", *"cba", *"abc"])
-    assert len(contest(Terms(runs=6), leader=False, **programs)[1]) > 9
+    assert len(contest(Terms(runs=6), programs, leader=False)[1]) > 9
 
 
 def test_there_is_an_end_to_it_when_time_is_up() -> None:

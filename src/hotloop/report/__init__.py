@@ -35,8 +35,12 @@ def render(
         from hotloop.report.junit import render as as_xml
 
         return as_xml(report)
+    if format == "markdown":
+        from hotloop.report.markdown import render as as_markdown
+
+        return as_markdown(report)
     if format == "html":
         from hotloop.report.html import render as as_page
 
         return as_page(report)
-    raise HotloopError(f"there is no format `{format}`: terminal, json, sarif, github, junit, html.")
+    raise HotloopError(f"there is no format `{format}`: terminal, json, sarif, github, junit, markdown, html.")

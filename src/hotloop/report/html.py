@@ -14,6 +14,7 @@ from hotloop.report.excerpt import Sources
 from hotloop.report.listing import listings
 from hotloop.report.markup import card, code, e, prose, section, table
 from hotloop.report.pipelines import pipelines
+from hotloop.report.trials import chart, facts
 
 STYLE, SCRIPT = (Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
 
@@ -157,7 +158,11 @@ def _trials(trials: Sequence[Trial]) -> str:
         for trial in trials
     ]
     said = "".join(f"<p>{prose(' '.join((phrases.verdict(trial), *trial.notes)))}</p>" for trial in trials)
-    return card(table(("change", "loops take", "speed-up", "results", "verdict"), rows) + said)
+    decisive = trials[-1]
+    numbers = table(("", "before", "after"), [tuple(map(e, row)) for row in facts(decisive)])
+    return card(
+        table(("change", "loops take", "speed-up", "results", "verdict"), rows) + said + numbers + chart(decisive)
+    )
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[str]:

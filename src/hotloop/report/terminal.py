@@ -11,6 +11,7 @@ from hotloop import series, words
 from hotloop.model import Change, Finding, LoopSummary, Report, Symptom, Trial
 from hotloop.report import phrases
 from hotloop.report.excerpt import Line, Sources
+from hotloop.report.trials import facts, results
 
 if TYPE_CHECKING:
     from rich.console import Console, JustifyMethod, RenderableType
@@ -306,10 +307,26 @@ def _changes(changes: tuple[Change, ...]) -> Table:
 
 
 def _trial_notes(trials: tuple[Trial, ...]) -> Iterator[RenderableType]:
-    for trial in trials:
-        yield _text(phrases.verdict(trial), "bold")
-        for note in trial.notes:
-            yield _labelled("note", note, "dim")
+    """Of the trial that decided."""
+    decisive = trials[-1]
+    yield _text(phrases.verdict(decisive), "bold")
+    if rows := facts(decisive):
+        yield _facts(rows)
+    if decisive.level:
+        yield _labelled("results", f"{results(decisive)}", "green")
+    for note in decisive.notes:
+        yield _labelled("note", note, "dim")
+
+
+def _facts(rows: list[tuple[str, str, str]]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for name in ("", "before", "after"):
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def _few(notes: tuple[str, ...]) -> Iterator[str]:
