@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
@@ -164,3 +164,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             [Evidence("rows", rows), Evidence("calls", times)],
             confidence="medium",
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.row_by_row.vectorise import vectorise
+
+    return vectorise(finding, project)

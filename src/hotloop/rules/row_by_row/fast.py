@@ -15,7 +15,7 @@ def cosine(pair):
 
 @tf.function
 def score(a, b):
-    return cosine((a, b))
+    return tf.vectorized_map(cosine, (a, b))
 
 
 total = 0.0
