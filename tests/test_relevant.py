@@ -22,6 +22,7 @@ def relevant(texts: dict[str, str]) -> set[str]:
     [
         "import tensorflow as tf",
         "import numpy as np, tensorflow as tf",
+        "import os; import tensorflow as tf",
         "if True:\n    import tensorflow.compat.v1 as tf",
         "from keras import ops",
         "from tensorflow.keras import (\n    layers,  # all of them\n    models,\n)",

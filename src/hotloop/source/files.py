@@ -122,18 +122,13 @@ class Files:
         return {str(file): file for file in self.contents}
 
     @cached_property
-    def words(self) -> dict[Path, bytes]:
-        """The different words of each file, one a line: enough to tell whether a file can be of interest."""
-        return {file: b"\n".join(set(_words(data))) for file, data in self.contents.items()}
-
-    @cached_property
     def _standing(self) -> dict[bytes, list[str]]:
         """Which files a word stands in, of the words that name a function or a class of the project."""
         defined = {name for data in self.contents.values() for kind in DEFINITIONS for name in kind.findall(data)}
         found: dict[bytes, list[str]] = {}
-        for file, words in self.words.items():
+        for file, data in self.contents.items():
             spelled = str(file)
-            for word in defined.intersection(words.split(b"\n")):
+            for word in defined.intersection(data.translate(NOT_IN_WORDS).split()):
                 found.setdefault(word, []).append(spelled)
         return found
 
@@ -168,11 +163,9 @@ class Files:
 
     def holding(self, name: str, home: Path) -> list[Path]:
         """The files that import `home` and say a name that it gives to something: an attribute, most often."""
-        spelled = b"\n%b\n" % name.encode()
+        word = re.compile(rb"\b%b\b" % re.escape(name.encode()))
         found = [self._spelled[file] for file in self._importing(home) - {str(home)}]
-        if len(found) > MANY:
-            return []
-        return sorted(file for file in found if spelled in b"\n%b\n" % self.words[file])
+        return sorted(file for file in found if word.search(self.contents[file])) if len(found) <= MANY else []
 
     def assigns(self, file: Path, name: str) -> bool:
         """Whether a line of the file begins by giving the name a value."""
@@ -290,10 +283,6 @@ def shown(file: Path, root: Path) -> str:
 def dotted(path: str) -> str:
     parts = Path(path).with_suffix("").parts
     return ".".join(part for part in parts if part not in ("/", "__init__"))
-
-
-def _words(data: bytes) -> list[bytes]:
-    return data.translate(NOT_IN_WORDS).split()
 
 
 def _fault(error: Exception) -> str:

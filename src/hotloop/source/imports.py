@@ -7,10 +7,8 @@ import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-IMPORT = re.compile(rb"import\b[ \t]*(\([^)]*\)|[^\n#]+)")
+IMPORT = re.compile(rb"import\b[ \t]*(\([^)]*\)|[^\n#;]+)")
 COMMENT = re.compile(r"#[^\n]*")
-NAME = re.compile(r"\.*[\w.]+")
-RENAMED = re.compile(r"\bas\s+\w+")
 BOM = b"\xef\xbb\xbf"
 FROM = re.compile(rb"from[ \t]+(\.*[ \t]*[\w.]*)[ \t]*")
 
@@ -18,11 +16,15 @@ FROM = re.compile(rb"from[ \t]+(\.*[ \t]*[\w.]*)[ \t]*")
 def imports_in(data: bytes) -> Iterator[tuple[str, list[str]]]:
     """What the lines that look like imports say: `from a.b import c, d` is a.b with [c, d], `import a.b` is a.b."""
     for match in IMPORT.finditer(data):
-        before = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()].removeprefix(BOM).strip()
+        line = data[data.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+        before = line.removeprefix(BOM).rpartition(b";")[2].strip()
         source = FROM.fullmatch(before)
         if before and not source:  # a word of a comment
             continue
-        names = NAME.findall(RENAMED.sub("", COMMENT.sub("", match[1].decode("utf-8", "replace"))))
+        told = match[1].decode("utf-8", "replace")
+        if told.startswith("("):
+            told = COMMENT.sub("", told[1:-1])
+        names = [part.split()[0] for part in told.split(",") if part and not part.isspace()]
         if source:
             yield source[1].replace(b" ", b"").decode("utf-8", "replace"), names
         else:
