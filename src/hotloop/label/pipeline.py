@@ -15,7 +15,7 @@ from hotloop.label.headers import ImageError
 if TYPE_CHECKING:
     import numpy as np
 
-AHEAD = 2  # batches that are filled while one is computed
+AHEAD = 2  # batches at least that are filled while one is computed
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,11 @@ def batches(
     threads: int | None,
 ) -> Iterator[Batch]:
     """The images in order, as many at once as `empty` has rows."""
-    coming, free = iter(paths), [empty, *(empty.copy() for _ in range(AHEAD))]
+    threads = threads or cores()
+    ahead = max(AHEAD, -(-2 * threads // len(empty)))  # small batches: enough of them to keep every thread busy
+    coming, free = iter(paths), [empty, *(empty.copy() for _ in range(ahead))]
     filling: deque[_Filling] = deque()
-    pool = ThreadPoolExecutor(threads or cores(), "hotloop-decode")
+    pool = ThreadPoolExecutor(threads, "hotloop-decode")
 
     def fill(pixels: np.ndarray[Any, Any], at: int, path: str) -> ImageError | None:
         try:
