@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.moving import call_at, mutated_names, statements_around
+from hotloop.rules.arrays import array_type, changed_in_place
+from hotloop.rules.moving import call_at, statements_around
 from hotloop.source.module import Call, Module, Scope
 from hotloop.source.names import canonical
 from hotloop.source.rewrite import Refused
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 NUMBERS = re.compile(r"^tf\.(?:dtypes\.)?(float(?:16|32|64)|u?int(?:8|16|32|64)|bool)$")
-CAST = re.compile(r"^(?:np|tf)\.(\w+)$")
-# Calls that give a sequence, of which some show its type.
-SEQUENCES = re.compile(r"^np\.|\.load_data$|train_test_split$|^(list|sorted)$")
 
 
 @dataclass(frozen=True)
@@ -162,7 +160,7 @@ class _Namer:
         for binding in home.bindings[name.id]:
             if binding.where.loop or binding.where.scope is not home or getattr(binding.node, "lineno", 0) > made:
                 raise Refused(f"`{name.id}` gets another value later", binding.node)
-        changed = mutated_names(module.tree).get(name.id) or _shuffled(module, name.id)
+        changed = changed_in_place(name.id, module)
         if changed is not None:
             raise Refused(f"`{name.id}` is changed in place", changed)
 
@@ -170,37 +168,7 @@ class _Namer:
         """Its type, "" where it is a sequence of unknown type, None where it may be none."""
         home = self.generator.owner(name.id)
         value = home.bindings[name.id][-1].value if home is not None else None
-        return _type(value, home, self.project) if value is not None and home is not None else None
-
-
-def _type(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> str | None:
-    if depth > 4:
-        return None
-    if isinstance(expr, ast.List | ast.ListComp):
-        return ""
-    if isinstance(expr, ast.BinOp):
-        sides = [_type(side, scope, project, depth + 1) for side in (expr.left, expr.right)]
-        return "" if any(side is not None for side in sides) else None
-    if not isinstance(expr, ast.Call):
-        return None
-    func = expr.func
-    if isinstance(func, ast.Attribute) and func.attr == "astype" and len(expr.args) == 1:
-        return _spelled_type(expr.args[0], scope, project)
-    name = project.name_of(func, scope)
-    if SEQUENCES.search(name):
-        given = [k.value for k in expr.keywords if k.arg == "dtype"]
-        return _spelled_type(given[0], scope, project) if given else ""
-    if isinstance(func, ast.Attribute) and func.attr in ("reshape", "copy", "transpose"):
-        return _type(func.value, scope, project, depth + 1)
-    return None
-
-
-def _spelled_type(expr: ast.expr, scope: Scope, project: Project) -> str:
-    value = project.resolve(expr, scope)
-    if value is not None and isinstance(value.constant, str):
-        return value.constant
-    match = CAST.match(value.name) if value is not None else None
-    return match[1] if match else ""
+        return array_type(value, home, self.project) if value is not None and home is not None else None
 
 
 def _numpy(module: Module) -> str:
@@ -208,14 +176,6 @@ def _numpy(module: Module) -> str:
         if any(b.kind == "import" and canonical(b.imported) == "np" for b in bindings):
             return name
     raise Refused("the arrays must be converted, and the file does not import numpy")
-
-
-def _shuffled(module: Module, name: str) -> ast.AST | None:
-    """`np.random.shuffle(x)`."""
-    for call in module.called.get("shuffle", ()):
-        if any(isinstance(a, ast.Name) and a.id == name for a in call.node.args):
-            return call.node
-    return None
 
 
 def _is_unused(generator: Scope) -> bool:

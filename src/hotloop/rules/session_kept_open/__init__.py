@@ -14,7 +14,8 @@ variables of its own, take out what is needed with `sess.run`, then leave the `w
 **Not when**
 
 There are a handful of them, or something closes them all later. Open sessions do not slow each other down: this is
-about memory.
+about memory. The fix closes each session at the end of its step, where nothing reads what kept it; it is tried before
+it is written. Opening one session only is the business of `session-in-loop`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Evidence, Finding, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
@@ -195,3 +196,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             evidence=[Evidence("open sessions", alive), Evidence("memory each", each, "bytes")],
             bytes_per_step=each * at.count / at.loop.steps,
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.session_kept_open.mend import close_after_use
+
+    return close_after_use(finding, project)

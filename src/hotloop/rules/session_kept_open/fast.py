@@ -1,4 +1,4 @@
-"""Pictures smoothed one by one, each in a session of its own that stays open."""
+"""Pictures smoothed one by one, each in a session of its own."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -16,8 +16,9 @@ answer = tf.reduce_sum(smooth) + tf.reduce_mean(kernel)
 start = tf.global_variables_initializer()
 
 images = np.random.default_rng(1).normal(size=(STEPS, 64, 64)).astype("float32")
-session, total = tf.Session(), 0.0
-session.run(start)
+total = 0.0
 for one in images:
-    total += session.run(answer, {image: one})
+    with tf.Session() as session:  # expect: session-in-loop
+        session.run(start)
+        total += session.run(answer, {image: one})
 print(f"total {total:.3f}")

@@ -1,4 +1,4 @@
-"""Pictures smoothed one by one, each in a session of its own that stays open."""
+"""Pictures smoothed one by one, each in a session of its own."""
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -16,7 +16,8 @@ answer = tf.reduce_sum(smooth) + tf.reduce_mean(kernel)
 start = tf.global_variables_initializer()
 
 images = np.random.default_rng(1).normal(size=(STEPS, 64, 64)).astype("float32")
-sessions, total = [], 0.0
+sessions = []
+total = 0.0
 for one in images:
     session = tf.Session()  # expect: session-in-loop
     sessions.append(session)  # expect: session-kept-open

@@ -14,7 +14,8 @@ gradients of many batches, take one per batch and add them up.
 **Not when**
 
 The loop as a whole is what is differentiated: a recurrent network unrolled over time, a simulation, inner steps of
-meta-learning. There each step needs the ones before it, and the tape has to be as wide as the loop.
+meta-learning. There each step needs the ones before it, and the tape has to be as wide as the loop. The fix leaves a
+tape alone where a step reads what the step before computed, and is tried before it is written.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.heat import FEW, loop_heat, trips
@@ -191,3 +192,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                     [Evidence("gradients taken", at.count), Evidence("memory", held, "bytes")],
                     bytes_per_step=held / loop.steps,
                 )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.wide_tape.mend import tape_per_step
+
+    return tape_per_step(finding, project)

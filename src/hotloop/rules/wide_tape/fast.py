@@ -1,4 +1,4 @@
-"""Trains a small network with one persistent tape around all the steps."""
+"""Trains a small network by gradient descent."""
 
 import tensorflow as tf
 
@@ -9,15 +9,13 @@ inputs = tf.random.stateless_normal([512, 256], seed=(3, 4))
 targets = tf.reduce_mean(inputs, axis=1, keepdims=True)
 
 
-@tf.function
-def train_step():
-    with tf.GradientTape() as tape:
-        hidden = tf.nn.relu(tf.matmul(inputs, weights))
-        loss = tf.reduce_mean(tf.square(tf.nn.relu(tf.matmul(hidden, weights)) - targets))
-    weights.assign_sub(0.5 * tape.gradient(loss, weights))
-    return loss
+def forward(x):
+    return tf.nn.relu(tf.matmul(tf.nn.relu(tf.matmul(x, weights)), weights))
 
 
 for step in range(STEPS):
-    loss = train_step()
+    with tf.GradientTape() as tape:  # expect: eager-training-step
+        loss = tf.reduce_mean(tf.square(forward(inputs) - targets))
+    gradient = tape.gradient(loss, weights)
+    weights.assign_sub(0.5 * gradient)
 print(f"loss {float(loss):.4f}")

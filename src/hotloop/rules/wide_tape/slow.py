@@ -1,4 +1,4 @@
-"""Trains a small network with one persistent tape around all the steps."""
+"""Trains a small network by gradient descent."""
 
 import tensorflow as tf
 
