@@ -8,7 +8,8 @@ call. None of it depends on the step.
 **Instead**
 
 Load once, before the loop, or in a function that remembers what it loaded (`@functools.cache`). Then pass the model
-to the code that needs it.
+to the code that needs it. Where the loop only asks a model for answers, `from hotloop import Predictor`;
+`p = Predictor("model.pb")` before the loop and `p(image)` inside it is all of that, batched.
 
 **Not when**
 

@@ -8,7 +8,8 @@ through it and takes it all down again: tens of milliseconds whatever the model,
 **Instead**
 
 Collect the examples and call `predict` once on the whole array. Where they come one by one (a camera, a game), call
-`model.predict_on_batch(x)`, or `model(x, training=False)` through a `tf.function`.
+`model.predict_on_batch(x)`, or `model(x, training=False)` through a `tf.function`. For a model in a file, `Predictor`
+(`from hotloop import Predictor`) takes single examples from any thread and computes them together.
 
 **Not when**
 

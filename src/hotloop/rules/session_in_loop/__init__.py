@@ -10,7 +10,8 @@ computation itself is the small part.
 
 Open one session before the loop (`with tf.Session(graph=graph) as sess:` around it) and call `sess.run` inside. Where
 the session is made in a function that a loop calls, make it once and keep it. Closing sessions sooner is no cure: it
-saves memory, not time.
+saves memory, not time. Where the loop only asks a frozen graph for answers, `from hotloop import Predictor`;
+`p = Predictor("graph.pb")` before the loop and `p(image)` inside it need no session at all.
 
 **Not when**
 
