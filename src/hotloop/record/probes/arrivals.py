@@ -52,6 +52,7 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ("Python in input pipelines", pipelines.install_python),
         ("functions run eagerly", switches.install_eagerly),
         ("threads", switches.install_threads),
+        ("options of input pipelines", switches.install_pipelines),
     ]
     for_keras: list[tuple[str, Install]] = [
         ("Keras loops", loops.install_keras),

@@ -1,11 +1,11 @@
-"""Switches that a program throws for all of TensorFlow: eager functions, threads, precision."""
+"""Switches that a program throws: eager functions, threads and precision of all TensorFlow, options of pipelines."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import keras2, part, watch, watch_everywhere
+from hotloop.record.probes.watch import FAILED, keras2, part, watch, watch_everywhere
 
 
 class Switches:
@@ -50,6 +50,15 @@ class Switches:
             log, module, "set_intra_op_parallelism_threads",
             lambda args, kwargs: (*args, *kwargs.values()),
             lambda state, seconds, result: log.emit("threads", example={"intra": int(state[0])}),
+        )  # fmt: skip
+
+    def install_pipelines(self, log: Log) -> None:
+        """What is switched off of all that tf.data does of its own accord."""
+        options = part("tensorflow.python.data.util.options:OptionsBase")
+        watch(
+            log, options, "__setattr__",
+            lambda args, kwargs: args[1] if len(args) == 3 and args[2] is False else None,
+            lambda name, seconds, result: log.emit("option", str(name)) if result is not FAILED else None,
         )  # fmt: skip
 
     def install_precision(self, log: Log) -> None:

@@ -26,8 +26,9 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Confidence, Finding, Fix
-from hotloop.rules import Rule
+from hotloop import words
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
+from hotloop.rules import Rule, feeding, measured
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Context, Loop, Module, place_of
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+PARALLEL = True
 
 # Measured on 2.21: each of them takes the prefetch away, and the time of input and step add up.
 SWITCHES = {"inject_prefetch", "apply_default_optimizations"}
@@ -177,6 +179,29 @@ def _runs_training(call: Call) -> bool:
     return (
         fed and bool(call.node.args) and bool(re.search(r"train|optimi[sz]er|\bstep", ast.unparse(call.node.args[0])))
     )
+
+
+def diagnose(recording: Recording) -> Iterator[Finding]:
+    """Of options alone: nothing shows that Python read a file between two steps."""
+    switches = [
+        event for event in recording.of_kind("option") if event.subject in (*SWITCHES, "enabled") and event.stack
+    ]
+    if not switches or any(event.subject == "Prefetch" for event in recording.of_kind("dataset")):
+        return
+    for loop, waited in feeding.waits(recording):
+        tracing = sum(s.seconds for s in measured.within(recording, loop) if s.phase == "trace")
+        ending = feeding.ending(recording, loop)
+        saved = min(waited, loop.seconds - ending - waited - tracing)  # the shorter of the two hides behind the other
+        if saved < feeding.WAITS * (loop.seconds - ending):
+            continue
+        yield measured.told(
+            RULE, recording, switches[-1].place, feeding.with_ending(recording, loop, saved),
+            f"The loop on line {loop.place.line} waited {words.duration(waited)} for its data, and computed nothing "
+            f"meanwhile {{cost}}: `{switches[-1].subject} = False` takes away the prefetch that TensorFlow adds. Drop "
+            "it, or end the pipeline with `.prefetch(tf.data.AUTOTUNE)`.",
+            loop,
+            [Evidence("loop waited", waited, "s")],
+        )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix:
