@@ -26,7 +26,7 @@ from hotloop.settings import cache_dir
 
 PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "tensorflow_cpu", "keras", "numpy", "ray")
 DEMO = HERE.parent / "src" / "hotloop" / "demo"
-MB = 1e6
+MB, IN_DEMO = 1e6, 300
 
 
 def measure(network: Path, paths: list[str], found: dict[str, Peer], rounds: int) -> dict[str, Any]:
@@ -111,7 +111,9 @@ def demo(rounds: int) -> dict[str, Any]:
     """The program of `make demo` and `hotloop label` on the same images, each as a whole command, by turns."""
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(
-            [sys.executable, str(DEMO / "make_inputs.py"), "--folder", scratch], env=environment(), check=True
+            [sys.executable, str(DEMO / "make_inputs.py"), "--folder", scratch, "--count", str(IN_DEMO)],
+            env=environment(),
+            check=True,
         )
         inputs = [f"{scratch}/graph.pb", f"{scratch}/images", "--labels", f"{scratch}/labels.txt"]
         program = ["--graph", inputs[0], "--images", inputs[1], *inputs[2:]]
@@ -134,7 +136,12 @@ def demo(rounds: int) -> dict[str, Any]:
                 began = time.perf_counter()
                 subprocess.run(command, env=environment(), check=True, capture_output=True)
                 seconds[name].append(time.perf_counter() - began)
-    return {"rounds": rounds, "faster": _ratio(seconds["program"], seconds["hotloop"]), "seconds": seconds}
+    return {
+        "images": IN_DEMO,
+        "rounds": rounds,
+        "faster": _ratio(seconds["program"], seconds["hotloop"]),
+        "seconds": seconds,
+    }
 
 
 def keep(output: Path | None, name: str, result: dict[str, Any]) -> None:
