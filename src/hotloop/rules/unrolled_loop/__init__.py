@@ -16,7 +16,8 @@ outside.
 **Not when**
 
 The loop is short (the layers of a network), or its steps must be different Python: other layers, other shapes. A short
-unrolled loop even runs faster.
+unrolled loop even runs faster. The fix writes `tf.range` where the counter may be a tensor and nothing in the loop must
+run in Python; whether shapes and dtypes stay the same shows when it is tried.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import outside_loops
 from hotloop.source.heat import trips
@@ -149,3 +150,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 measured.loop_of(recording, event),
                 [Evidence("tracing", tracing, "s"), Evidence("times round", times)],
             )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.unrolled_loop.tensor_loop import tensor_loop
+
+    return tensor_loop(finding, project)
