@@ -144,6 +144,11 @@ def demo(rounds: int) -> dict[str, Any]:
     }
 
 
+def _gpu() -> str:
+    asked = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
+    return asked.stdout.strip()
+
+
 def keep(output: Path | None, name: str, result: dict[str, Any]) -> None:
     """Beside what was measured before under other names."""
     print(json.dumps({key: value for key, value in result.items() if key != "seconds"}, indent=1))
@@ -179,6 +184,8 @@ def main() -> None:
         return keep(output, "flat", {"network": name, **flat(network, paths)})
     measured = measure(network, paths, found, arguments.rounds)
     told = {"network": name, "images": images, "rounds": arguments.rounds, **compared(measured["seconds"])}
+    if arguments.gpu:
+        told["gpu"] = _gpu()
     told["words"] = {peer: one.words for peer, one in found.items()}
     return keep(output, "gpu" if arguments.gpu else name, {**told, **measured})
 

@@ -39,7 +39,7 @@ def pages(root: Path) -> dict[Path, str]:
         raise HotloopError("finish these rules first.\n" + "\n".join(unfinished))
     docs = root / "docs"
     readme, how, told, check = root / "README.md", docs / "how-it-works.md", docs / "run.md", docs / "check.md"
-    gains, costs, speed = (_results(root, name) for name in ("specimens", "overhead", "check"))
+    gains, costs, speed, labels = (_results(root, name) for name in ("specimens", "overhead", "check", "label"))
     found = {docs / "rules" / f"{rule.name}.md": page(rule, gains) for rule in all_rules()}
     return {
         **found,
@@ -47,6 +47,7 @@ def pages(root: Path) -> dict[Path, str]:
         how: filled(how, "overhead", overhead(costs)),
         told: filled(told, "prediction", prediction(gains)),
         check: filled(check, "speed", reading(speed)),
+        docs / "label.md": filled(docs / "label.md", "label", labelling(labels["results"])),
     }
 
 
@@ -129,6 +130,46 @@ def reading(speed: dict[str, Any]) -> str:
         wanted = next((f"{side} {result[side]:g}" for side in ("at most", "at least") if side in result), "")
         rows.append(f"| {result['what']} | {result['value']:.3g}{ends} | {wanted} |")
     return "\n".join(rows) + f"\n\n{_where(speed)}."
+
+
+def labelling(results: dict[str, Any]) -> str:
+    """How fast `label` is beside its peers, for each network that was measured, and whether it stays so."""
+    parts = [_labelled(one) for name, one in results.items() if name not in ("gpu", "flat", "demo")]
+    if "gpu" in results:
+        parts.append(f"On a GPU ({results['gpu']['gpu']}):\n\n{_labelled(results['gpu'])}")
+    if "flat" in results:
+        flat = results["flat"]
+        wall, cpu = (_interval(one["ratio"], one["interval"]) for one in flat["slower"].values())
+        parts.append(
+            f"In one run of {flat['images']:,} images ({flat['network']}), an image of the last tenth took {wall} times "
+            f"as long as one of the first, and {cpu} times the CPU; memory grew by {flat['grown_mb']:g} MB; "
+            f"{_where(flat)}."
+        )
+    if "demo" in results:
+        demo = results["demo"]
+        faster = _interval(demo["faster"]["ratio"], demo["faster"]["interval"])
+        parts.append(
+            f"On the same {demo['images']} images as the program of `make demo`, both from start to end with the import "
+            f"of TensorFlow, `hotloop label` is {faster} times as fast; {_where(demo)}."
+        )
+    return "\n\n".join(parts)
+
+
+def _labelled(one: dict[str, Any]) -> str:
+    rows = [f"| {one['network']} | images/s | `hotloop label` is | scores off by |", "|---|---|---|---|"]
+    for name, words in one["words"].items():
+        found = one["faster"].get(name)
+        ratio = f"{_interval(found['ratio'], found['interval'])} times as fast" if found else ""
+        off = f"{one['off'][name]:.1g}" if name in one["off"] else ""
+        rows.append(f"| {words} | {one['rates'][name]:.4g} | {ratio} | {off} |")
+    reached = {name: _interval(found["ratio"], found["interval"]) for name, found in one["reached"].items()}
+    told = (
+        f"`hotloop label` reaches {reached['bottleneck']} of the slower of decoding alone and computing alone, and "
+        f"{reached['same cores']} of what they come to one after the other. {one['images']} photographs of 400 to 2000 "
+        f"pixels in each turn, {one['rounds']} rounds; 95% intervals; {_where(one)}. Scores are compared with those of "
+        f"one session."
+    )
+    return "\n".join(rows) + f"\n\n{told}"
 
 
 def _where(results: dict[str, Any]) -> str:
