@@ -141,16 +141,16 @@ def labelling(results: dict[str, Any]) -> str:
         flat = results["flat"]
         wall, cpu = (_interval(one["ratio"], one["interval"]) for one in flat["slower"].values())
         parts.append(
-            f"In one run of {flat['images']:,} images ({flat['network']}), an image of the last tenth took {wall} times "
-            f"as long as one of the first, and {cpu} times the CPU; memory grew by {flat['grown_mb']:g} MB; "
+            f"In one run of {flat['images']:,} images ({flat['network']}), an image of the last tenth took {wall} "
+            f"times as long as one of the first, and {cpu} times the CPU; memory grew by {flat['grown_mb']:g} MB; "
             f"{_where(flat)}."
         )
     if "demo" in results:
         demo = results["demo"]
         faster = _interval(demo["faster"]["ratio"], demo["faster"]["interval"])
         parts.append(
-            f"On the same {demo['images']} images as the program of `make demo`, both from start to end with the import "
-            f"of TensorFlow, `hotloop label` is {faster} times as fast; {_where(demo)}."
+            f"On the same {demo['images']} images as the program of `make demo`, both from start to end with the "
+            f"import of TensorFlow, `hotloop label` is {faster} times as fast; {_where(demo)}."
         )
     return "\n\n".join(parts)
 
