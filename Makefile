@@ -22,8 +22,9 @@ demo: $(STAMP) ## diagnose a program that labels images the slow way, then mend 
 	$(PY) -m hotloop fix --run src/hotloop/demo/label_images.py
 
 test: lint ## every check: lint, types, tests without TensorFlow, tests with it
-	$(PY) -m pytest tests --ignore tests/tf
-	$(PY) -m pytest tests/tf
+	$(PY) -m pytest tests --ignore tests/tf -n 2
+	$(PY) -m pytest tests/tf -m 'not alone' -n 2 --dist loadgroup
+	$(PY) -m pytest tests/tf -m alone
 
 lint: $(STAMP) ## ruff and mypy
 	$(PY) -m ruff check .

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from hotloop.diagnose import diagnose_recording
 from hotloop.laps import loop_seconds
@@ -17,11 +18,16 @@ from hotloop.results import Output, same_results
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.specimens import expectations, program, specimen, write
 
+
+def _asked(rule: Rule) -> ParameterSet:
+    """All questions of a rule go to one process, which runs its programs once."""
+    alone = [pytest.mark.alone] if rule.parallel else []
+    return pytest.param(rule, id=rule.name, marks=[pytest.mark.xdist_group(rule.name), *alone])
+
+
 RULES = all_rules()
-of_every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-of_every_runtime_rule = pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule.diagnose], ids=lambda rule: rule.name
-)
+of_every_rule = pytest.mark.parametrize("rule", [_asked(rule) for rule in RULES])
+of_every_runtime_rule = pytest.mark.parametrize("rule", [_asked(rule) for rule in RULES if rule.diagnose])
 
 
 @dataclass(frozen=True)

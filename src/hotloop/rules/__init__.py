@@ -28,7 +28,7 @@ class Rule:
 
     The folder may define `check(project)`, `diagnose(recording)` and `fix(finding, project)`; what it does not
     define it does not have. Its docstring is its documentation. `MEASURED = "memory"` where
-    `fast` is not faster but smaller.
+    `fast` is not faster but smaller, `PARALLEL = True` where it is faster only with a second core to itself.
     """
 
     def __init__(self, module_name: str) -> None:
@@ -59,6 +59,10 @@ class Rule:
     def measured(self) -> str:
         """What its fast program has less of: `speed` is of time, `memory` of that."""
         return str(self._part("MEASURED") or "speed")
+
+    @property
+    def parallel(self) -> bool:
+        return bool(self._part("PARALLEL"))
 
     @property
     def folder(self) -> Path:

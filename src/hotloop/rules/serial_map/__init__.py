@@ -36,6 +36,7 @@ from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work
 
 RULE = Rule(__name__)
+PARALLEL = True
 
 # State whose own work is worth spreading.
 HEAVY = re.compile(

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+PARALLEL = True
 MUCH = 0.1  # of the run that TensorFlow computed: with less there is nothing to gain
 
 FIELD = "intra_op_parallelism_threads"
