@@ -121,18 +121,26 @@ def permute(splice: Splice, stages: Sequence[Stage], order: Sequence[Stage], lea
     if any(stage.optional for stage in stages):
         raise Refused("a stage stands under a condition", stages[-1].call.node)
     if is_one_expression(stages):
-        reorder(splice, stages, order, lead)
-        return
-    _require_straight(splice.module, stages)
-    if all(_is_alone(stage) for stage in stages):
-        _permute_lines(splice, stages, order, lead)
-        return
-    for stage in stages:
-        if splice.comments_at(_statement(stage)):
-            raise Refused("comments on the stages would no longer fit", _statement(stage))
+        links = [_link(stage, splice, stage is stages[-1]) for stage in stages]
+        if lead or any(b"#" in _gaps(link) for link in links):
+            reorder(splice, stages, order, lead)
+            return
+    else:
+        _require_straight(splice.module, stages)
+        if all(_is_alone(stage) for stage in stages):
+            _permute_lines(splice, stages, order, lead)
+            return
+        for stage in stages:
+            if splice.comments_at(_statement(stage)):
+                raise Refused("comments on the stages would no longer fit", _statement(stage))
     for slot, stage in zip(stages, order, strict=True):
         if slot is not stage:
             splice.replace(_named(slot, splice), _text(stage, _named(stage, splice), splice, lead))
+
+
+def _gaps(link: _Link) -> bytes:
+    """What of a link is neither its name nor its arguments."""
+    return LEAD.match(link.text)[0] + link.text.rpartition(b")")[2]  # type: ignore[index]
 
 
 def _text(stage: Stage, span: Span, splice: Splice, lead: Lead | None) -> bytes:
@@ -155,6 +163,14 @@ def _statement(stage: Stage) -> ast.stmt:
     if statement is None:
         raise Refused("the stage stands in no statement", stage.call.node)
     return statement
+
+
+def _is_in_chain(stage: Stage) -> bool:
+    """Whether the statement is a chain of calls that the stage stands in, not `a.shuffle(9) if train else a`."""
+    node = getattr(stage.call.where.statement, "value", None)
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node is not stage.call.node:
+        node = node.func.value
+    return node is stage.call.node
 
 
 def _is_alone(stage: Stage) -> bool:
@@ -180,6 +196,8 @@ def _require_straight(module: Module, stages: Sequence[Stage]) -> None:
     for stage in stages:
         if stage.call.where.scope is not scope or _statement(stage) not in block:
             raise Refused("the stages do not stand in one block of statements", stage.call.node)
+        if not _is_in_chain(stage):
+            raise Refused(f"`{stage.name}` is part of a larger expression", _statement(stage))
     mine = [_statement(stage) for stage in stages]
     statements = block[block.index(mine[0]) : block.index(mine[-1]) + 1]
     bound = {name for statement in statements for name in names_stored(statement)}

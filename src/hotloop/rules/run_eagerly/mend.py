@@ -20,7 +20,7 @@ STEPS = {"train_step", "test_step", "predict_step", "call", "update_state", "com
 
 def switched_off(finding: Finding, project: Project) -> Fix:
     module = project.modules[finding.place.path]
-    _require_no_values(module, project)
+    _require_compilable(module, project)
     node = setting_at(finding, project)
     named = _by_name(node)
     if named is None:
@@ -42,9 +42,14 @@ def _by_name(node: ast.Call | ast.Assign) -> ast.Name | None:
     return next((v for v in values[-1:] if isinstance(v, ast.Name)), None)
 
 
-def _require_no_values(module: Module, project: Project) -> None:
-    """Refuses where a step takes values out of its tensors: that works eagerly alone."""
-    for call in module.called.get("numpy", ()):
+def _require_compilable(module: Module, project: Project) -> None:
+    """Refuses where a step is seen to do what works eagerly alone, or happens once when it is compiled."""
+    for call in (*module.called.get("numpy", ()), *module.called.get("print", ())):
         scope = call.where.scope
         if (scope.is_method and scope.name in STEPS) or project.traced(call.where):
-            raise Refused(f"`{scope.name}` calls `{ast.unparse(call.node)[:40]}`, which works only eagerly", call.node)
+            shown = ast.unparse(call.node)[:40]
+            raise Refused(f"`{scope.name}` calls `{shown}`, which compiled fails, or happens once", call.node)
+    for scope in module.scopes:
+        for node in ast.walk(scope.node) if scope.is_method and scope.name in STEPS else ():
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Attribute):
+                raise Refused(f"`{scope.name}` changes `{ast.unparse(node.target)}`, once when it is compiled", node)

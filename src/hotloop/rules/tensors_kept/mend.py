@@ -44,7 +44,7 @@ def keep_less(finding: Finding, project: Project) -> Fix:
     if len(kept.readers) == 1 and isinstance(kept.readers[0][1][0], ast.comprehension):
         return _reduce_in_step(kept, project)
     if size_of(kept.append.node.args[0], kept.scope, project) == "scalar":
-        return _as_numbers(kept)
+        return _as_numbers(kept, project)
     raise Refused("what is used of them is computed of all together: add it up in the step by hand", kept.append.node)
 
 
@@ -192,10 +192,15 @@ def _require_early(kept: _List, later: ast.ListComp, target: str, made: ast.Assi
 # -- scalars -----------------------------------------------------------------------------------------------------------
 
 
-def _as_numbers(kept: _List) -> Fix:
+def _as_numbers(kept: _List, project: Project) -> Fix:
+    """Where nothing but NumPy and the reader's eye looks at them: a number has no gradient."""
     for name, (parent, outer, *_) in kept.readers:
-        if isinstance(parent, ast.Subscript) and isinstance(outer, ast.Attribute):
-            raise Refused(f"`{ast.unparse(outer)}` is asked of one of them, which a number does not have", name)
+        called = project.name_of(parent.func, kept.scope) if isinstance(parent, ast.Call) else ""
+        looked_at = isinstance(parent, ast.Subscript) and not isinstance(outer, ast.Attribute)
+        if not looked_at and not called.startswith("np.") and called not in ("len", "print"):
+            raise Refused(f"`{ast.unparse(outer)[:50]}` may need tensors: a number has no gradient", name)
+    if any("Tape" in ast.unparse(item.context_expr) for w in kept.append.where.withs for item in w.items):
+        raise Refused("it stands under a tape: a number has no gradient", kept.append.node)
     splice, value = Splice(kept.scope.module), kept.append.node.args[0]
     splice.replace(splice.span(value), f"float({splice.text(value)})")
     return splice.fix("keep numbers", "verify")
