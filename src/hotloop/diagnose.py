@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hotloop import series, words
+from hotloop import words
 from hotloop.loops import Nest, line_costs, summaries
 from hotloop.model import (
     Cost,
@@ -19,25 +19,20 @@ from hotloop.model import (
     Event,
     Exit,
     Finding,
-    LoopRun,
     Place,
     Problem,
     Recording,
     Report,
-    Symptom,
 )
 from hotloop.rules import Rule, all_rules
 from hotloop.settings import last_recording
+from hotloop.symptoms import LEAK_IN_ALL, symptoms
 
 if TYPE_CHECKING:
     from hotloop.record import Limit
     from hotloop.source import Project
 
 FOLD = 0.02  # of the run: below, a cause is not worth a line
-LEAK_PER_STEP = 1_000.0  # bytes
-LEAK_IN_ALL = 20e6
-LEAK_IF_LINEAR = 4e6
-NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 FEW_SAMPLES = 50
 OLDEST, NEWEST = (2, 12), (2, 21)  # versions of TensorFlow whose insides are known
 NO_TENSORFLOW = ("ModuleNotFoundError: No module named 'tensorflow'", "ModuleNotFoundError: No module named 'keras'")
@@ -86,6 +81,7 @@ def diagnose_recording(recording: Recording) -> Report:
         notes=(*_notes(recording, diagnosis), *_not_run(recording, static, [*kept, *folded])),
         memory=recording.memory,
         phases=recording.phases,
+        devices=recording.devices,
         events=_costliest(recording.events),
         lines=line_costs(recording),
         meta=_meta(recording, diagnosis),
@@ -107,60 +103,12 @@ def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Findi
     for finding, measurable in unmeasured:
         (folded if measurable else kept).append(finding)
     return Diagnosis(
-        symptoms=tuple(_symptoms(nest, [index for index, _ in loops])),
+        symptoms=tuple(symptoms(nest, loops)),
         findings=tuple(sorted(kept, key=_rank)),
         loops=tuple(summary for _, summary in loops),
         folded=tuple(sorted(folded, key=_rank)),
         problems=tuple(problems),
     )
-
-
-# -- symptoms ------------------------------------------------------------------------------------------------
-
-
-def _symptoms(nest: Nest, loops: Sequence[int]) -> Iterable[Symptom]:
-    """What is seen of each loop; what a loop shares with one around it is said of the outer one alone."""
-    seen: dict[str, set[int]] = {}
-    for index in loops:
-        run = nest.runs[index]
-        for symptom in (_degrading(run), _leaking(run, nest.recording)):
-            if symptom and not seen.setdefault(symptom.kind, set()) & nest.around[index]:
-                seen[symptom.kind].add(index)
-                yield symptom
-
-
-def _degrading(run: LoopRun) -> Symptom | None:
-    if not run.counted:
-        return None  # it went uncounted because nothing happens in it
-    line = series.trend(run.step_seconds.at, run.step_seconds.values)
-    if not line.significant or run.seconds < NOTICEABLE:
-        return None
-    start, end = words.duration(line.start), words.duration(line.end)
-    message = f"step time grows from {start} to {end} over {words.plural(run.steps, 'step')}"
-    per_thousand = line.slope * 1000, (line.low * 1000, line.high * 1000)
-    return Symptom("degrading", run.place, per_thousand[0], "seconds/1000 steps", message, per_thousand[1])
-
-
-def _leaking(run: LoopRun, recording: Recording) -> Symptom | None:
-    import numpy as np
-
-    clock, memory = run.clock, recording.memory
-    if len(clock.values) < 2:
-        return None
-    within = [i for i, t in enumerate(memory.at) if clock.values[0] <= t <= clock.values[-1]]
-    levels = [memory.values[i] for i in within]
-    steps = [float(s) for s in np.interp([memory.at[i] for i in within], clock.values, clock.at)]
-    if len({int(step) for step in steps[len(steps) // 5 :]}) < series.FEWEST:
-        return None  # it rose within a few long steps, which says nothing about the next ones
-    line = series.growth(steps, levels)
-    rise = line.slope * run.steps
-    if not line.significant or line.low < LEAK_PER_STEP:
-        return None
-    if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(steps, levels)):
-        return None
-    each, total = words.size(line.slope), words.size(rise)
-    message = f"memory grows by {each} per step, {total} in {words.plural(run.steps, 'step')}"
-    return Symptom("leaking", run.place, line.slope, "bytes/step", message, (line.low, line.high))
 
 
 # -- causes --------------------------------------------------------------------------------------------------

@@ -221,6 +221,7 @@ class Recording:
     phases: tuple[Series, ...] = ()  # seconds by phase; at: seconds since the recording began, where a bin begins
     observables: tuple[Mapping[str, Any], ...] = ()
     exit: Exit = Exit()
+    devices: tuple[Series, ...] = ()  # `GPU:0 memory` in bytes, `GPU:0 busy` as a share; at: as for memory
     version: int = RECORDING_VERSION
 
     @property
@@ -379,6 +380,7 @@ class Report:
     diff: str = ""
     memory: Series = Series("rss", "bytes")
     phases: tuple[Series, ...] = ()  # seconds by phase over time
+    devices: tuple[Series, ...] = ()  # memory and load of accelerators over time
     events: tuple[Event, ...] = ()  # what the probes counted, the costliest first
     lines: tuple[LineCost, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)

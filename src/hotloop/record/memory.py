@@ -37,12 +37,13 @@ def peak_rss() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-class MemoryTrack:
-    """Resident bytes over time: when full, every second point goes and the interval doubles."""
+class Gauge:
+    """A reading over time, of resident bytes first of all: when full, every second point goes, the interval doubles."""
 
-    def __init__(self, read: Callable[[], int]) -> None:
+    def __init__(self, read: Callable[[], float], name: str = "rss", unit: str = "bytes") -> None:
         self._read = read
-        self.peak = 0
+        self._name, self._unit = name, unit
+        self.peak = 0.0
         self._at: list[float] = []
         self._values: list[float] = []
         self._every = 1
@@ -60,4 +61,4 @@ class MemoryTrack:
         self._seen += 1
 
     def series(self) -> Series:
-        return Series("rss", "bytes", tuple(self._at), tuple(self._values))
+        return Series(self._name, self._unit, tuple(self._at), tuple(self._values))

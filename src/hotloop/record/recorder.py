@@ -32,6 +32,7 @@ class Recorder:
         self.samples: Callable[[], tuple[Sample, ...]] = tuple
         self.memory: Callable[[], Series] = lambda: Series("rss", "bytes")
         self.phases: Callable[[], tuple[Series, ...]] = tuple
+        self.devices: Callable[[], tuple[Series, ...]] = tuple
         self.observables: list[Mapping[str, Any]] = []
         self.meta: dict[str, Any] = {
             "program": frames.relative(str(program)),
@@ -115,6 +116,7 @@ class Recorder:
             self.phases(),
             tuple(self.observables),
             self.exit,
+            self.devices(),
         )
 
     def write(self) -> None:

@@ -16,8 +16,9 @@ from hotloop.model import Exit
 from hotloop.record.frames import Frames, is_ours
 from hotloop.record.imports import Finder
 from hotloop.record.limits import Limits
-from hotloop.record.memory import MemoryTrack, peak_rss, rss_reader
+from hotloop.record.memory import Gauge, peak_rss, rss_reader
 from hotloop.record.probes.arrivals import arrivals
+from hotloop.record.probes.devices import DEVICES_EVERY, Devices
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.held import HELD_EVERY, HELD_MOST, Holders
 from hotloop.record.recorder import DRAIN_EVERY, Recorder
@@ -100,6 +101,9 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
         clockwork.every(HELD_EVERY, Holders(log).look, most=HELD_MOST)
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
+        devices = Devices(log)
+        clockwork.every(DEVICES_EVERY, devices.look)
+        recorder.devices = devices.series
     _listen(recorder)
     code = None
     if ticks and isinstance(program, Path) and (shown := frames.shown(os.path.abspath(program))):
@@ -108,10 +112,10 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
 
 
 def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:
-    track = MemoryTrack(rss_reader())
+    track = Gauge(rss_reader())
     clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, lambda: track.look(recorder.log.now()))
     recorder.memory = track.series
-    recorder.living["peak_rss"] = lambda: max(track.peak, peak_rss())
+    recorder.living["peak_rss"] = lambda: max(int(track.peak), peak_rss())
 
 
 _listening: weakref.WeakSet[Recorder] = weakref.WeakSet()

@@ -61,7 +61,7 @@ def steps(summary: LoopSummary, report: Report) -> tuple[str, str]:
 
 
 def over_time(report: Report) -> str:
-    """The whole run: which phase it was in, which loop ran, how much memory it held."""
+    """The whole run: which phase it was in, which loop ran, how much memory it held, how busy a device was."""
     phases = [s for s in report.phases if s.at and sum(v for v in s.values if math.isfinite(v)) > 0]
     level = _finite(report.memory)
     if not phases and len(level) < 2:
@@ -83,6 +83,15 @@ def over_time(report: Report) -> str:
         parts += [plot.y_axis("memory", svg.size), plot.line(shown, "line memory")]
         at = plot.top + plot.height
         data = svg.readable(shown, plot, "s", "bytes")
+    for device in report.devices:
+        points = svg.thinned(_finite(device))[0]
+        if not points:
+            continue
+        reach = (0.0, 1.0) if device.unit == "share" else _padded([y for _, y in points])
+        plot = svg.Plot((0.0, last), reach, at + 8, 60)
+        parts += [plot.y_axis(device.name, words.percent if device.unit == "share" else svg.size)]
+        parts += [plot.line(points, "line memory")]
+        at = plot.top + plot.height
     parts.append(svg.Plot((0.0, last), (0.0, 1.0), at - 4, 4).x_axis("seconds", "{:g}".format))
     told = f"Phases of the run and its memory over {words.duration(last)}"
     return svg.picture(at + svg.BOTTOM, told, parts, data)

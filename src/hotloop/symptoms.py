@@ -1,0 +1,95 @@
+"""What is seen of a loop before any cause: it gets slower, it grows, or it leaves the device idle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from hotloop import series, words
+from hotloop.loops import Nest
+from hotloop.model import LoopRun, LoopSummary, Recording, Series, Symptom
+
+LEAK_PER_STEP = 1_000.0  # bytes
+LEAK_IN_ALL = 20e6
+LEAK_IF_LINEAR = 4e6
+NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
+IDLE = 0.5  # of the loop, from which a device that does nothing is worth a word
+LOOKS = 8  # at a device during a loop: fewer say nothing, and they are a tenth of a second apart
+BUSY, MEMORY = " busy", " memory"  # how the series of a device are named, after the device
+MEANWHILE = {
+    "trace": "traced", "setup": "prepared", "input": "waited for input", "fetch": "copied results",
+    "library": "was in the Python of libraries", "python": "was in its own Python",
+}  # fmt: skip
+
+
+def symptoms(nest: Nest, loops: Iterable[tuple[int, LoopSummary]]) -> Iterator[Symptom]:
+    """What a loop shares with one around it is said of the outer one alone."""
+    seen: dict[str, set[int]] = {}
+    for index, summary in loops:
+        for symptom in _of_loop(nest.runs[index], summary.phases, nest.recording):
+            if not seen.setdefault(symptom.kind, set()) & nest.around[index]:
+                seen[symptom.kind].add(index)
+                yield symptom
+
+
+def _of_loop(run: LoopRun, phases: Mapping[str, float], recording: Recording) -> Iterator[Symptom]:
+    held = [("memory", recording.memory)]
+    held += [(f"memory of {s.name.removesuffix(MEMORY)}", s) for s in recording.devices if s.name.endswith(MEMORY)]
+    busy = [s for s in recording.devices if s.name.endswith(BUSY)]
+    found = [_degrading(run), *(_leaking(run, *one) for one in held), *(_idle(run, phases, one) for one in busy)]
+    return (symptom for symptom in found if symptom)
+
+
+def _degrading(run: LoopRun) -> Symptom | None:
+    if not run.counted:
+        return None  # it went uncounted because nothing happens in it
+    line = series.trend(run.step_seconds.at, run.step_seconds.values)
+    if not line.significant or run.seconds < NOTICEABLE:
+        return None
+    start, end = words.duration(line.start), words.duration(line.end)
+    message = f"step time grows from {start} to {end} over {words.plural(run.steps, 'step')}"
+    per_thousand = line.slope * 1000, (line.low * 1000, line.high * 1000)
+    return Symptom("degrading", run.place, per_thousand[0], "seconds/1000 steps", message, per_thousand[1])
+
+
+def _leaking(run: LoopRun, name: str, memory: Series) -> Symptom | None:
+    import numpy as np
+
+    clock = run.clock
+    if len(clock.values) < 2:
+        return None
+    within = _within(run, memory)
+    levels = [memory.values[i] for i in within]
+    steps = [float(s) for s in np.interp([memory.at[i] for i in within], clock.values, clock.at)]
+    if len({int(step) for step in steps[len(steps) // 5 :]}) < series.FEWEST:
+        return None  # it rose within a few long steps, which says nothing about the next ones
+    line = series.growth(steps, levels)
+    rise = line.slope * run.steps
+    if not line.significant or line.low < LEAK_PER_STEP:
+        return None
+    if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(steps, levels)):
+        return None
+    each, total = words.size(line.slope), words.size(rise)
+    message = f"{name} grows by {each} per step, {total} in {words.plural(run.steps, 'step')}"
+    return Symptom("leaking", run.place, line.slope, "bytes/step", message, (line.low, line.high))
+
+
+def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series) -> Symptom | None:
+    """Of the looks at a device during a loop, how much it did nothing, and what the loop did most meanwhile."""
+    looks = [busy.values[i] for i in _within(run, busy)]
+    if len(looks) < LOOKS:
+        return None
+    idle = 1.0 - sum(looks) / len(looks)
+    if idle < IDLE:
+        return None
+    beside = {phase: seconds for phase, seconds in phases.items() if phase in MEANWHILE}
+    most = max(beside, key=lambda phase: beside[phase], default="")
+    share = beside.get(most, 0.0) / max(1e-9, sum(phases.values()))
+    meanwhile = f"; the loop {MEANWHILE[most]} for {words.percent(share)} of its time" if share > 0.1 else ""
+    message = f"{busy.name.removesuffix(BUSY)} was idle for {words.percent(idle)} of the time{meanwhile}"
+    return Symptom("idle-device", run.place, idle, "share", message)
+
+
+def _within(run: LoopRun, seen: Series) -> Sequence[int]:
+    """Which points of a series over time fall into a loop."""
+    times = run.clock.values
+    return [i for i, t in enumerate(seen.at) if times and times[0] <= t <= times[-1]]
