@@ -56,6 +56,58 @@ outs = [tf.function(lambda v: v * 2)(x) for _ in range(20)]
 print(f"{total:.3f} {float(outs[-1][0][0]):.5f}")
 """,
     ),
+    "a pipeline out of order, outputs that are kept, and a tape around a loop": (
+        "python-in-pipeline, map-before-batch, pipeline-order, tensors-kept, wide-tape",
+        """
+import numpy as np
+
+rows = np.arange(400).reshape(100, 4)
+labels = (np.arange(100) % 3).astype(np.int64)
+
+def examples():
+    for row, label in zip(rows, labels):
+        yield row, label
+
+def scale(row, label):
+    return tf.cast(row, tf.float32) / 255.0, tf.one_hot(label, 3)
+
+kinds = (tf.TensorSpec([4], tf.float32), tf.TensorSpec([], tf.int64))
+shuffled = tf.data.Dataset.from_generator(examples, output_signature=kinds).shuffle(50, seed=3)
+shuffled = shuffled.map(scale).batch(8)
+repeated = tf.data.Dataset.from_tensor_slices(x).map(lambda row: row * 2).shuffle(9, seed=1).repeat(3).cache().batch(7)
+
+classes = 0
+outputs = []
+for batch, hot in shuffled:
+    outputs.append(net(batch))
+    classes += float(tf.reduce_sum(hot[:, 1]))
+means = [float(tf.reduce_mean(output)) for output in outputs]
+
+w = tf.Variable(1.0)
+with tf.GradientTape(persistent=True) as tape:
+    for batch in repeated:
+        loss = tf.reduce_mean(w * batch)
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+print(" ".join(f"{mean:.5f}" for mean in means), classes, f"{float(w):.5f}")
+""",
+    ),
+    "sessions that are kept, and fetches one by one": (
+        "session-kept-open, fetch-per-step",
+        """
+import tensorflow.compat.v1 as v1
+
+with tf.Graph().as_default():
+    v = v1.placeholder(tf.float32, [None, 4])
+    total, largest = v1.reduce_sum(v * 2), v1.reduce_max(v)
+    kept = []
+    for i in range(12):
+        sess = v1.Session()
+        kept.append(sess)
+        a = sess.run(total, {v: [[i, 2, 3, 4]]})
+        b = sess.run(largest, {v: [[i, 2, 3, 4]]})
+        print(a, b)
+""",
+    ),
 }
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 LEAD = re.compile(rb"(?:[ \t\f]|\\?(?:\r\n|\r|\n)|#[^\r\n]*)*\.")  # what may stand before a stage's name
+RESHUFFLED = ("list_files", "dataset_from_directory", "make_csv_dataset")  # unless told not to
 Lead = Mapping[Stage, bytes]
 NEWLINE = re.compile(rb"[ \t]*\\?[\r\n]")
 
@@ -41,6 +42,20 @@ def autotune(scope: Scope, project: Project) -> str:
         if len(bindings) == 1 and values in (["tf.data.AUTOTUNE"], ["tf.data.experimental.AUTOTUNE"]):
             return name
     return f"{tensorflow_name(scope)}.data.AUTOTUNE"
+
+
+def require_fixed_order(pipeline: Pipeline) -> None:
+    """Refuses to cache a source that is shuffled anew in each epoch: the first order would be frozen."""
+    source = pipeline.origin
+    if source is None or not pipeline.kind.endswith(RESHUFFLED):
+        return
+    given = next((k.value for k in source.node.keywords if k.arg == "shuffle"), None)
+    if not (isinstance(given, ast.Constant) and given.value is False):
+        raise Refused(
+            f"`{source.last}` shuffles anew in each epoch, and a cache would freeze the first order: give it "
+            "`shuffle=False`, and shuffle after the cache",
+            source.node,
+        )
 
 
 @dataclass(frozen=True)

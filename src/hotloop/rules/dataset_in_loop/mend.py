@@ -10,7 +10,7 @@ from hotloop.rules.hoisting import assigned_name, free_name, hoist_statement
 from hotloop.rules.moving import needs, put_before, refuse_stale_attributes, way_out
 from hotloop.rules.once import Step, bound_names, lift, step_at
 from hotloop.source.consumers import read
-from hotloop.source.module import Call
+from hotloop.source.module import Call, Scope
 from hotloop.source.project import loops_of
 from hotloop.source.rewrite import Refused, Rewriter, substituted
 
@@ -57,10 +57,30 @@ def keep_one(finding: Finding, project: Project) -> Fix:
 def _hoist_iterator(rewriter: Rewriter, call: Call, inner: ast.Call, project: Project) -> None:
     scope = call.where.scope
     refuse_stale_attributes([inner], scope, project)
-    anchor = way_out(call.where, needs([inner], scope, project), ast.unparse(inner))
+    anchor = way_out(call.where, _needed(inner, call, project), ast.unparse(inner))
     name = free_name("batches", scope)
     put_before(rewriter, anchor, rewriter.parse_block(f"{name} = {_endless(inner, call, rewriter, project)}")[0])
     rewriter.replace(rewriter.expression(inner), rewriter.parse_expression(name))
+
+
+def _needed(inner: ast.Call, call: Call, project: Project) -> dict[str, Scope]:
+    """What the iterator is made of; of `self` only what is read of it must stay as it is."""
+    scope = call.where.scope
+    needed = needs([inner], scope, project)
+    owner = scope.parameters[0] if scope.is_method and scope.parameters else ""
+    read = {ast.unparse(n) for n in ast.walk(inner) if isinstance(n, ast.Attribute)}
+    bare = sum(isinstance(n, ast.Name) and n.id == owner for n in ast.walk(inner)) > len(
+        [n for n in ast.walk(inner) if isinstance(n, ast.Attribute) and ast.unparse(n.value) == owner]
+    )
+    stored = {
+        ast.unparse(n)
+        for loop in loops_of(call.where)
+        for n in ast.walk(loop.node)
+        if isinstance(n, ast.Attribute) and not isinstance(n.ctx, ast.Load)
+    }
+    if owner in needed and not bare and not read & stored:
+        del needed[owner]
+    return needed
 
 
 def _hoist_one_shot(rewriter: Rewriter, call: Call, project: Project) -> None:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.chains import add_after, permute, stage_at
+from hotloop.rules.chains import add_after, permute, require_fixed_order, stage_at
 from hotloop.rules.moving import call_at
 from hotloop.source.module import Call
 from hotloop.source.rewrite import Refused
@@ -25,7 +25,7 @@ def cached(finding: Finding, project: Project) -> Fix:
     splice = Splice(project.modules[finding.place.path])
     source = _source(finding, project)
     if source is not None:
-        _require_fixed_order(source, "shuffle")
+        require_fixed_order(Pipeline(source.last, source))
         _require_plain(source)
         splice.insert(splice.span(source.node)[1], ".cache()")
         return splice.fix(TITLE, "verify")
@@ -33,8 +33,7 @@ def cached(finding: Finding, project: Project) -> Fix:
     before = pipeline.before(stage)
     if any(s.name == "repeat" for s in before):
         raise Refused("`repeat` stands before it: put it last", stage.call.node)
-    if pipeline.kind == "list_files" and pipeline.origin is not None:
-        _require_fixed_order(pipeline.origin, "shuffle")
+    require_fixed_order(pipeline)
     shuffles = [s for s in before if s.name == "shuffle"]
     if shuffles:
         _shuffle_after(splice, pipeline, shuffles, stage)
@@ -50,16 +49,6 @@ def _source(finding: Finding, project: Project) -> Call | None:
     except Refused:
         return None
     return call if call.last.endswith("dataset_from_directory") else None
-
-
-def _require_fixed_order(source: Call, keyword: str) -> None:
-    given = next((k.value for k in source.node.keywords if k.arg == keyword), None)
-    if not (isinstance(given, ast.Constant) and given.value is False):
-        raise Refused(
-            f"`{source.last}` shuffles anew in each epoch, and a cache would freeze the first order: give it "
-            "`shuffle=False`, and shuffle after the cache",
-            source.node,
-        )
 
 
 def _require_plain(source: Call) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Safety
 from hotloop.rules import inputs
-from hotloop.rules.chains import is_one_expression, move, permute, reorder, stage_at
+from hotloop.rules.chains import is_one_expression, move, permute, reorder, require_fixed_order, stage_at
 from hotloop.source.rewrite import Refused
 from hotloop.source.splice import Splice
 from hotloop.source.stages import Pipeline, Stage
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 BATCHES = {"batch", "padded_batch", "ragged_batch"}
-SHUFFLED_SOURCES = ("list_files", "from_generator", "load")  # may give another order each time
+OWN_ORDER = ("from_generator", "load")  # sources that may give another order each time
 
 
 def put_in_order(finding: Finding, project: Project) -> Fix:
@@ -33,17 +33,30 @@ def put_in_order(finding: Finding, project: Project) -> Fix:
 
 def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -> Fix:
     before, after = pipeline.before(cache), pipeline.after(cache)
-    changing = [s for s in before if s.name in ("shuffle", "repeat") or _is_random(s, project)]
+    changing = [s for s in before if s.name == "repeat" or _reshuffles(s) or _is_random(s, project)]
     if any(s.name == "repeat" for s in before):
+        require_fixed_order(pipeline)
         move(splice, pipeline, cache, before=changing[0])
         return splice.fix("cache before the data are repeated", _safety(pipeline, cache, project))
+    cut_short = bool(after) and after[0].name == "take"
+    if changing and cut_short:
+        raise Refused(
+            f"`{changing[0].name}` stands before it, which a cache of what is taken would freeze", cache.call.node
+        )
     if changing:
         move(splice, pipeline, cache, before=changing[0])
         title = "cache before the random choice: each epoch is then another, so for you to decide"
         return splice.fix(title, "advice")
-    take = after[0]
-    permute(splice, (cache, take), (take, cache))
+    if not cut_short:
+        raise Refused("the source is no longer what was checked")
+    require_fixed_order(pipeline)
+    permute(splice, (cache, after[0]), (after[0], cache))
     return splice.fix("cache only what is taken", _safety(pipeline, cache, project))
+
+
+def _reshuffles(stage: Stage) -> bool:
+    given = stage.argument(2, "reshuffle_each_iteration") if stage.name == "shuffle" else None
+    return stage.name == "shuffle" and not (isinstance(given, ast.Constant) and given.value is False)
 
 
 def _is_random(stage: Stage, project: Project) -> bool:
@@ -53,7 +66,7 @@ def _is_random(stage: Stage, project: Project) -> bool:
 
 def _safety(pipeline: Pipeline, cache: Stage, project: Project) -> Safety:
     """Safe where everything before the cache is seen to give the same each time: then its place changes nothing."""
-    if not pipeline.source or pipeline.kind.endswith(SHUFFLED_SOURCES) or cache.argument(0, "filename") is not None:
+    if not pipeline.source or pipeline.kind.endswith(OWN_ORDER) or cache.argument(0, "filename") is not None:
         return "verify"
     for stage in pipeline.before(cache):
         work = inputs.of(stage.function, project)
