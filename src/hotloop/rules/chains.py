@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding
-from hotloop.rules.moving import statements_around, tensorflow_name
+from hotloop.rules.moving import not_found, statements_around, tensorflow_name
 from hotloop.source.module import Module, Scope, names_read, names_stored
 from hotloop.source.pipelines import pipelines
 from hotloop.source.rewrite import Refused
@@ -26,12 +26,19 @@ Lead = Mapping[Stage, bytes]
 NEWLINE = re.compile(rb"[ \t]*\\?[\r\n]")
 
 
-def stage_at(finding: Finding, project: Project) -> tuple[Pipeline, Stage]:
-    """The stage that a finding names, in the longest chain that goes through it."""
-    module = project.modules[finding.place.path]
-    found = [(p, s) for p in pipelines(module, project) for s in p.stages if s.place == finding.place]
-    if not found:
-        raise Refused("the source is no longer what was checked")
+def stage_at(finding: Finding, name: str, project: Project) -> tuple[Pipeline, Stage]:
+    """The stage of that name which a finding points at, in the longest chain that goes through it."""
+    module, place = project.modules[finding.place.path], finding.place
+    found = [(p, s) for p in pipelines(module, project) for s in p.stages if s.place == place]
+    if not found and not place.end_line:  # measured: a line is all that is known
+        found = [
+            (p, s)
+            for p in pipelines(module, project)
+            for s in p.stages
+            if (s.name, s.place.path, s.place.line) == (name, place.path, place.line)
+        ]
+    if not found or len({stage.place for _, stage in found}) > 1:
+        raise not_found(place)
     return max(found, key=lambda pair: len(pair[0].stages))
 
 

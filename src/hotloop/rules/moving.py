@@ -213,7 +213,14 @@ def call_at(module: Module, place: Place) -> Call:
     for call in module.calls:
         if call.place == place:
             return call
-    raise Refused("the source is no longer what was checked")
+    raise not_found(place)
+
+
+def not_found(place: Place) -> Refused:
+    """Why the code of a finding is not there; a finding that only the run has made names a line and no more."""
+    if not place.end_line:
+        return Refused("the run shows it, but source does not tell which code on this line does it")
+    return Refused("the source is no longer what was checked")
 
 
 def defined_at(module: Module, place: Place) -> Scope | None:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding
-from hotloop.rules.moving import statements_around
+from hotloop.rules.moving import not_found, statements_around
 from hotloop.source.module import place_of
 from hotloop.source.rewrite import Refused
 from hotloop.source.splice import Splice
@@ -21,7 +21,7 @@ def setting_at(finding: Finding, project: Project) -> ast.Call | ast.Assign:
     for node in module.contexts:
         if isinstance(node, ast.Call | ast.Assign) and place_of(module, node) == finding.place:
             return node
-    raise Refused("the source is no longer what was checked")
+    raise not_found(finding.place)
 
 
 def take_out(finding: Finding, project: Project, keyword: str = "") -> Splice:

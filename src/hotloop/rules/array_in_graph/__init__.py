@@ -222,6 +222,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.array_in_graph.mend import as_tensor
+    from hotloop.rules.moving import not_found
     from hotloop.source.rewrite import Refused
 
     module = project.modules[finding.place.path]
@@ -230,6 +231,10 @@ def fix(finding: Finding, project: Project) -> Fix:
             continue
         taken = [node for node, user in _used_whole(scope.node) if not _stays_python(user, scope, project)]
         named = [node for node in taken if place_of(module, node) == finding.place]
-        if named:
+        if not finding.place.end_line:  # measured: a line is all that is known
+            named = [n for n in taken if n.lineno == finding.place.line and _comes_from_outside(n, scope)]
+        if len({ast.unparse(node) for node in named}) == 1:
             return as_tensor([node for node in taken if ast.unparse(node) == ast.unparse(named[0])], scope, project)
+    if not finding.place.end_line:
+        raise not_found(finding.place)
     raise Refused("in graph code it has to be fed through a placeholder, which changes every run: write it by hand")

@@ -167,9 +167,11 @@ def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.source.rewrite import Refused
     from hotloop.source.splice import Splice
 
-    pipeline, stage = stage_at(finding, project)
-    batch = next(later for first, later in _pairs(pipeline) if first is stage)
-    if stage.function is None or batch.call.where.scope is not stage.call.where.scope:
+    pipeline, stage = stage_at(finding, "map", project)
+    batch = next((later for first, later in _pairs(pipeline) if first is stage), None)
+    if stage.function is None or batch is None:
+        raise Refused("its function, or the `batch` after it, cannot be seen", stage.call.node)
+    if batch.call.where.scope is not stage.call.where.scope:
         raise Refused("`map` and `batch` do not stand in the same function", batch.call.node)
     require_batchable(stage.function, project)
     first = pipeline.stages.index(stage)

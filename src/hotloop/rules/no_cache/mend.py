@@ -29,7 +29,7 @@ def cached(finding: Finding, project: Project) -> Fix:
         _require_plain(source)
         splice.insert(splice.span(source.node)[1], ".cache()")
         return splice.fix(TITLE, "verify")
-    pipeline, stage = stage_at(finding, project)
+    pipeline, stage = stage_at(finding, "map", project)
     before = pipeline.before(stage)
     if any(s.name == "repeat" for s in before):
         raise Refused("`repeat` stands before it: put it last", stage.call.node)

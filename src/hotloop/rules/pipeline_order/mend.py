@@ -20,7 +20,7 @@ OWN_ORDER = ("from_generator", "load")  # sources that may give another order ea
 
 
 def put_in_order(finding: Finding, project: Project) -> Fix:
-    pipeline, stage = stage_at(finding, project)
+    pipeline, stage = stage_at(finding, "cache", project)
     splice = Splice(stage.call.where.scope.module)
     if stage.name == "unbatch":
         return _drop_both(splice, pipeline, stage)

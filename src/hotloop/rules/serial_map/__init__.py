@@ -111,7 +111,7 @@ def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.chains import autotune, stage_at
     from hotloop.source.splice import Splice
 
-    _, stage = stage_at(finding, project)
+    _, stage = stage_at(finding, "map", project)
     call, splice = stage.call, Splice(stage.call.where.scope.module)
     value, given = autotune(call.where.scope, project), stage.argument(1, "num_parallel_calls")
     if given is not None:

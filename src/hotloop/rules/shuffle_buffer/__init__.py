@@ -106,7 +106,7 @@ def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.source.rewrite import Refused
     from hotloop.source.splice import Splice
 
-    pipeline, shuffle = stage_at(finding, project)
+    pipeline, shuffle = stage_at(finding, "shuffle", project)
     passed: list[Stage] = []
     for stage in reversed(pipeline.before(shuffle)):
         if stage.name not in ("map", "prefetch") or stage.call.where.scope is not shuffle.call.where.scope:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.moving import not_found
 from hotloop.source.module import Call, Loop, last_name, names_read, names_stored, place_of
 from hotloop.source.project import loops_of
 from hotloop.source.rewrite import Refused, Rewriter, body_of, substituted, with_body
@@ -22,7 +23,7 @@ def tape_per_step(finding: Finding, project: Project) -> Fix:
     module = project.modules[finding.place.path]
     node = next((n for n, _ in module.withs if place_of(module, n) == finding.place), None)
     if not isinstance(node, ast.With):
-        raise Refused("the source is no longer what was checked")
+        raise not_found(finding.place)
     item = next(i for i in node.items if _is_tape(i, module.contexts[node].scope, project))
     name = ast.unparse(item.optional_vars) if item.optional_vars is not None else ""
     taken = [c for c in module.calls if node in c.where.withs and _asked(c, name) in GRADIENTS]
