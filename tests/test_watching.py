@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 
 import hotloop
+from hotloop.diagnose import diagnose
 from hotloop.model import Event, HotloopError, Place, Recording, Sample
+from hotloop.record.frames import Frames
 from hotloop.record.guessed import with_guessed_loops
+from hotloop.record.log import Log
 
 CELL = "/tmp/ipykernel_7/42.py"
 TEXT = """\
@@ -59,6 +62,27 @@ def test_steps_are_told_from_what_happens_once_in_each() -> None:
     }
     assert loops[1].seconds == loops[2].seconds == 2.0
     assert loops[2].clock.values == (0.5,)
+
+
+def test_times_of_steps_are_told_from_when_it_happened_unless_other_work_lay_between() -> None:
+    linecache.cache[CELL] = (len(TEXT), None, TEXT.splitlines(keepends=True), CELL)
+    log = Log(Frames(Path("/nowhere/main.py"), Path("/nowhere")), 0)
+    tally, clock = log.tally("call", "", (("In[3]", 3),)), 0.0
+    log.now = lambda: clock  # type: ignore[method-assign]
+    for step in range(1000):
+        tally.add(0.0)
+        clock += 0.001 * (1 + step / 500)
+    for seconds, known in ((clock, True), (clock / 3, False)):
+        samples = (Sample("compute", (Place("In[3]", 3),), seconds),)
+        recording = Recording({"root": "/nowhere"}, events=log.events(), samples=samples)
+        found = with_guessed_loops(recording, {"In[3]": CELL})
+        (run,) = found.loops
+        assert run.steps == 1000
+        assert bool(len(run.step_seconds.at) > 30) == known
+        assert [s.kind for s in diagnose(found, []).symptoms] == (["degrading"] if known else [])
+        if known:
+            assert run.step_seconds.at[1] == 16.0
+            assert run.step_seconds.values[-1] == pytest.approx(0.003, rel=0.05)
 
 
 def test_a_cell_is_shown_by_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hotloop.record.stage import Stage
 
 LIMITS = (
-    "Watched from inside: the steps of loops are told from what happened in them, without their single times. "
+    "Watched from inside: the steps of loops, and about how long they took, are told from what happened in them. "
     "`hotloop run` counts and times each."
 )
 _watching: list[Watch] = []

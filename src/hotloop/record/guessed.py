@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
-from hotloop.model import LoopRun, Place, Recording, Series
+from hotloop.model import Event, LoopRun, Place, Recording, Series
 
 # What happens once whenever its line is run. Those of them that come in two kinds are counted together.
 ONCE = {
@@ -24,13 +25,14 @@ ONCE = {
     "session.cold": "session.run",
     "session.run": "session.run",
 }
+APART = 0.2  # of a loop's time, by which the times of its steps may miss it
 
 
 def with_guessed_loops(recording: Recording, sources: Mapping[str, str]) -> Recording:
     """As many steps as a line straight inside the loop ran. `sources`: where a text is that lies not below the root."""
     loops: dict[str, list[tuple[Place, str, str]]] = {}
     root = Path(str(recording.meta.get("root", ".")))
-    counts: dict[tuple[Place, str, str], dict[tuple[int, str], int]] = defaultdict(lambda: defaultdict(int))
+    happened: dict[tuple[Place, str, str], dict[tuple[int, str], list[Event]]] = defaultdict(lambda: defaultdict(list))
     for event in recording.events:
         if event.kind not in ONCE:
             continue
@@ -40,9 +42,9 @@ def with_guessed_loops(recording: Recording, sources: Mapping[str, str]) -> Reco
             around = [loop for loop in loops[frame.path] if _in_a_step(loop[0], loop[1], frame.line, event.kind)]
             if around:
                 innermost = max(around, key=lambda loop: (loop[0].line, loop[0].col))
-                counts[innermost][frame.line, ONCE[event.kind]] += event.count
+                happened[innermost][frame.line, ONCE[event.kind]].append(event)
                 break
-    found = [_run(recording, loop, max(lines.values())) for loop, lines in counts.items()]
+    found = [_run(recording, loop, max(lines.values(), key=_count)) for loop, lines in happened.items()]
     known = {run.place.line for run in recording.loops if not run.stack}
     return replace(recording, loops=(*recording.loops, *(run for run in found if run.place.line not in known)))
 
@@ -54,14 +56,36 @@ def _in_a_step(place: Place, kind: str, line: int, event: str) -> bool:
     return line > place.line or kind != "for" or place.end_line == place.line or event == "input"
 
 
-def _run(recording: Recording, loop: tuple[Place, str, str], steps: int) -> LoopRun:
+def _count(events: Sequence[Event]) -> int:
+    return sum(event.count for event in events)
+
+
+def _run(recording: Recording, loop: tuple[Place, str, str], events: Sequence[Event]) -> LoopRun:
+    """`events`: what happened on the line that tells the steps."""
     place, kind, function = loop
+    steps = _count(events)
     inside = [sample for sample in recording.samples if any(place.covers(frame) for frame in sample.stack)]
     seconds = sum(sample.seconds for sample in inside)
-    starts = [event.first for event in recording.events if any(place.covers(frame) for frame in event.stack)]
-    each = Series("step", "s", (0.0,), (round(seconds / steps, 9),))
-    clock = Series("clock", "s", (0.0,), (min(starts, default=0.0),))
+    each, clock = _times(events, seconds)
+    if not each.at:
+        starts = [event.first for event in recording.events if any(place.covers(frame) for frame in event.stack)]
+        each = Series("step", "s", (0.0,), (round(seconds / steps, 9),))
+        clock = Series("clock", "s", (0.0,), (min(starts, default=0.0),))
     return LoopRun(place, kind, function, 1, steps, round(seconds, 6), each, clock)
+
+
+def _times(events: Sequence[Event], seconds: float) -> tuple[Series, Series]:
+    """Step times, from when it happened: of many times every second, every fourth, ... was kept. None where the loop
+    was entered again and again, with other work between."""
+    times = events[0].times if len(events) == 1 else ()
+    if len(times) < 2 or abs(times[-1] - times[0] - seconds) > APART * seconds:
+        return Series("step", "s"), Series("clock", "s")
+    every = 1
+    while (events[0].count - 1) // every + 1 > len(times):
+        every *= 2
+    at = tuple(float(index * every) for index in range(len(times) - 1))
+    each = tuple(round((after - before) / every, 9) for before, after in pairwise(times))
+    return Series("step", "s", at, each), Series("clock", "s", at, times[:-1])
 
 
 def _loops(path: str, filename: str) -> list[tuple[Place, str, str]]:
