@@ -14,7 +14,8 @@ Call the model once on the whole batch, and reduce over the first axis: `loss = 
 
 The examples differ in shape and cannot be padded, or each needs what the one before it gave (a state, a game). With a
 batch of two or three there is nothing to gain. Layers that look at the whole batch, such as batch normalisation, give
-other results on a batch than on one example; mostly the batch is what they are meant for.
+other results on a batch than on one example; mostly the batch is what they are meant for. The fix calls the model once,
+before the loop, and writes a mean that the loop adds up as one mean where nothing can change its shape on the way.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Recording
+from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, feeding, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.rules.rows import holds_model, one_row
@@ -173,3 +174,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             loop,
             [Evidence("tracing", tracing, "s"), Evidence("calls in a step", times)],
         )  # fmt: skip
+
+
+def fix(finding: Finding, project: Project) -> Fix:
+    from hotloop.rules.example_loop_in_step.batched import on_whole_batch
+
+    return on_whole_batch(finding, project)

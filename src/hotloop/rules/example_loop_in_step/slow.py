@@ -25,7 +25,7 @@ def train_step(x, y):
         loss = 0.0
         for i in range(BATCH):
             prediction = model(x[i : i + 1], training=True)  # expect: example-loop-in-step
-            loss += tf.reduce_mean(tf.square(prediction - y[i])) / BATCH
+            loss += tf.reduce_mean(tf.square(prediction - y[i : i + 1])) / BATCH
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     return loss
