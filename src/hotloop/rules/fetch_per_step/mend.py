@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
 from hotloop.rules.fetch_per_step.runs import Group, groups, updates
+from hotloop.rules.fetch_per_step.seldom import show_seldom
 from hotloop.rules.moving import statements_around
 from hotloop.source.module import Call, names_read, names_stored
 from hotloop.source.rewrite import Refused
@@ -22,7 +23,7 @@ def fetch_together(finding: Finding, project: Project) -> Fix:
     module = project.modules[finding.place.path]
     group = next((g for g in groups(module, project) if g.calls[1].place == finding.place), None)
     if group is None:
-        raise Refused("which steps need the value only you can say: read it every hundred steps, or after the loop")
+        return show_seldom(finding, project)
     _require_quiet(group)
     splice, first = Splice(module), group.calls[0]
     parts = [part for call in group.calls for part in _fetched(call, splice)]
