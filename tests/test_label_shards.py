@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
+from hotloop.cli import main
+from hotloop.label.options import Options
+from hotloop.label.ray import workers_for
 from hotloop.label.shards import EACH, LARGEST, Shards, shard_size
 from hotloop.model import HotloopError
 
@@ -72,3 +76,41 @@ def test_two_runs_never_write_the_same_output(tmp_path: Path) -> None:
     with pytest.raises(HotloopError, match="another run"):
         opened(tmp_path / "rows.jsonl", resume=True)
     first.close()
+
+
+def test_workers_share_the_cores_and_each_has_a_gpu_where_it_asked_for_one() -> None:
+    def share(resources: dict[str, float], machines: int = 1, **told: object) -> tuple[int, int, float]:
+        found = workers_for(Options("model.pb", **told), resources, machines)  # type: ignore[arg-type]
+        return found.workers, found.cpus, found.gpus
+
+    assert share({"CPU": 8.0}) == (1, 8, 0.0)
+    assert share({"CPU": 8.0}, workers=3) == (3, 2, 0.0)
+    assert share({"CPU": 32.0}, machines=4) == (4, 8, 0.0)
+    assert share({"CPU": 32.0, "GPU": 8.0}, gpus_per_worker=2.0) == (4, 8, 2.0)
+    with pytest.raises(HotloopError, match="Ray sees 0 GPUs"):
+        share({"CPU": 8.0}, gpus_per_worker=1.0)
+    with pytest.raises(HotloopError, match="Ray has 2 CPUs"):
+        share({"CPU": 2.0}, workers=3)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--engine", "ray"], "name it with --output"),
+        (["--engine", "ray", "--output", "rows.jsonl"], "pip install 'hotloop[ray]'"),
+        (["--workers", "2"], "go with --engine ray"),
+    ],
+)
+def test_what_ray_needs_is_said_before_anything_starts(
+    flags: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "ray", None)
+    for name in ("model.pb", "a.jpg"):
+        (tmp_path / name).write_bytes(b"")
+    assert main(["label", "model.pb", "a.jpg", *flags]) == 2
+    assert said in capsys.readouterr().err

@@ -1,7 +1,8 @@
 """The labelling job beyond one machine: Ray Data hands shards of the list to a pool of workers, one Predictor each.
 
 A worker returns the rows of a shard whole, and this process writes them: only the images, the model and its labels
-have to be at the same path on every machine. A worker that dies is started again, and so is the shard that it had.
+have to be at the same path on every machine. A worker that dies is started again, and so is the shard that it had, a
+few times: Ray alone would go on for ever where an image kills whoever decodes it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import logging
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +28,8 @@ from hotloop.model import HotloopError
 if TYPE_CHECKING:
     from hotloop.label.job import Sink, Step
 
+TRIES = 4  # of a shard
+STORE = 256 << 20  # bytes for rows on their way, in a Ray of our own
 QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_BACKEND_LOG_LEVEL": "fatal"}
 
 
@@ -102,41 +106,58 @@ def _computed(options: Options, shards: Shards, missing: list[int], share: Share
 
     if not missing:
         return
-    here = os.getcwd()
+    tries = ray.remote(num_cpus=0)(Tries).remote()
+    told = {"options": options, "here": os.getcwd(), "cpus": share.cpus, "tries": tries}
     # As JSON: names that are not UTF-8 are no text for Arrow.
     work = [{"shard": shard, "paths": json.dumps(list(shards[shard]))} for shard in missing]
     pool = ray.data.ActorPoolStrategy(size=min(share.workers, len(missing)), max_tasks_in_flight_per_actor=2)
-    computed = ray.data.from_items(work, override_num_blocks=len(work)).map(
-        Labeller,
-        fn_constructor_kwargs={"options": options, "here": here, "cpus": share.cpus},
-        compute=pool,
-        **share.resources,
-    )
+    shared = ray.data.from_items(work, override_num_blocks=len(work))
+    computed = shared.map(Labeller, fn_constructor_kwargs=told, compute=pool, **share.resources)
     try:
         for row in computed.iter_rows():
+            if row["wrong"]:
+                raise HotloopError(row["wrong"])
             yield int(row["shard"]), str(row["lines"]), _summary(json.loads(row["summary"]))
     except ray.exceptions.RayError as error:
         raise HotloopError(f"Ray gave up: {_reason(error)} --resume goes on from here.") from error
 
 
+class Tries:
+    """How often each shard was begun: kept by a process that decodes nothing."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[int] = Counter()
+
+    def another(self, shard: int) -> int:
+        self.counts[shard] += 1
+        return self.counts[shard]
+
+
 class Labeller:
     """A worker."""
 
-    def __init__(self, options: Options, here: str, cpus: int) -> None:
+    def __init__(self, options: Options, here: str, cpus: int, tries: Any) -> None:
         _keep_to(cpus)
+        self.tries = tries
         with suppress(OSError):  # where all names are absolute, the folder need not exist on this machine
             os.chdir(here)
         self.predictor, self.rows = prepared(options, 0)
 
     def __call__(self, work: dict[str, Any]) -> dict[str, Any]:
+        import ray
+
+        paths = json.loads(work["paths"])
+        done = {"shard": work["shard"], "lines": "", "summary": "", "wrong": ""}
+        if ray.get(self.tries.another.remote(work["shard"])) > TRIES:
+            part = f"{len(paths)} images from {paths[0]} to {paths[-1]}"
+            return done | {"wrong": f"{TRIES} workers died while they labelled the {part}."}
         lines: list[str] = []
 
         def sink(made: Sequence[Row]) -> None:
             lines.extend(f"{to_json(row)}\n" for row in made)
 
-        paths = json.loads(work["paths"])
         summary = label(self.predictor, self.rows, paths, 0, sink, False, None, time.perf_counter)
-        return {"shard": work["shard"], "lines": "".join(lines), "summary": json.dumps(dataclasses.asdict(summary))}
+        return done | {"lines": "".join(lines), "summary": json.dumps(dataclasses.asdict(summary))}
 
 
 def _summary(told: dict[str, Any]) -> Summary:
@@ -183,7 +204,7 @@ def _cluster(options: Options) -> Iterator[Share]:
         import ray.data
     except ImportError as error:
         raise HotloopError("--engine ray needs Ray: pip install 'hotloop[ray]'.") from error
-    own: dict[str, Any] = {} if options.address else {"include_dashboard": False}
+    own: dict[str, Any] = {} if options.address else {"include_dashboard": False, "object_store_memory": STORE}
     try:
         with _hushed():
             ray.init(options.address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
@@ -192,7 +213,7 @@ def _cluster(options: Options) -> Iterator[Share]:
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
-        yield _share(options, ray.cluster_resources(), len(ray.nodes()))
+        yield workers_for(options, ray.cluster_resources(), len(ray.nodes()))
     finally:
         ray.shutdown()
 
@@ -211,7 +232,7 @@ def _hushed() -> Iterator[None]:
         os.close(kept)
 
 
-def _share(options: Options, resources: dict[str, float], machines: int) -> Share:
+def workers_for(options: Options, resources: dict[str, float], machines: int) -> Share:
     """One worker for each GPU or, without, for each machine: a Predictor uses all cores that it is given."""
     gpus = options.gpus_per_worker
     if gpus > resources.get("GPU", 0.0):
