@@ -45,6 +45,7 @@ bench: $(STAMP) ## measure what recording and checking cost and what the fixes g
 	$(PY) bench/specimens.py
 	$(PY) bench/check.py
 	$(PY) bench/crater.py --check
+	$(PY) bench/fixes.py
 
 $(STAMP): pyproject.toml constraints.txt
 	@for python in python3.11 python3; do \

@@ -12,6 +12,7 @@ from hotloop.rules import SECTIONS, Rule, all_rules
 from hotloop.rules.specimens import diff
 
 ROOT = Path(__file__).resolve().parent.parent
+REFUSALS = 12  # reasons that are listed
 NEAR = 0.25  # of what was saved: a prediction so far off is still a good one
 
 
@@ -47,6 +48,7 @@ def pages(root: Path) -> dict[Path, str]:
         how: filled(how, "overhead", overhead(costs)),
         told: filled(told, "prediction", prediction(gains)),
         check: filled(check, "speed", reading(speed)),
+        docs / "fix.md": proved(docs / "fix.md", _results(root, "fixes")),
         docs / "label.md": filled(docs / "label.md", "label", labelling(labels["results"])),
     }
 
@@ -172,6 +174,49 @@ def _labelled(one: dict[str, Any]) -> str:
     return "\n".join(rows) + f"\n\n{told}"
 
 
+def proved(path: Path, fixes: dict[str, Any]) -> str:
+    """The page with how near the fixes come to an expert, and what they do to source that nobody wrote for them."""
+    return filled(path, "harm", _harm(fixes), filled(path, "experts", _experts(fixes)))
+
+
+def _experts(fixes: dict[str, Any]) -> str:
+    if "speed" not in fixes:
+        return "Not measured yet."
+    speed = fixes["speed"]
+    rows = ["| program | kind | speed, of the expert's 1 | the slow one |", "|---|---|---|---|"]
+    for name, result in speed["cases"].items():
+        if result["reached"] is None or "interval" not in result:
+            rows.append(f"| {name} | {result['kind']} | {result['how']} | |")
+            continue
+        low, high = result["interval"]
+        rows.append(
+            f"| {name} | {result['kind']} | {result['reached']:.2f} ({low:.2f} to {high:.2f}) | {result['slow']:.2f} |"
+        )
+    near = f"{speed['near']} of {speed['of']} reach 0.9 or are the same text"
+    return "\n".join(rows) + f"\n\n{near}; {speed['runs']} runs of each; {_where(fixes)}."
+
+
+def _harm(fixes: dict[str, Any]) -> str:
+    parts = []
+    if found := fixes.get("corpus"):
+        where = f"{found['packages']} public packages ({found['files']} files)"
+        harm = f"{found['harmed']} of which did not parse, lost a comment or changed a statement they left in place"
+        done, not_done = found.get("fixed", 0), found.get("refused", 0)
+        said = f"Every fix for every finding, of low confidence too, in {where}: {done} changes, {harm}; "
+        parts.append(f"{said}{not_done} refusals, of which the commonest are:")
+        rows = [f"| {rule} | {_cell(reason)} | {number} |" for rule, reason, number in found["refusals"][:REFUSALS]]
+        parts.append("\n".join(["| rule | why not | how often |", "|---|---|---|", *rows]))
+    if found := fixes.get("fuzz"):
+        what = "values carried from step to step, names used twice, exceptions, nested loops, tabs, CRLF"
+        with_ = "TensorFlow" if found["tensorflow"] == "itself" else "a stand-in for TensorFlow"
+        parts.append(
+            f"{found['programs']:,} generated programs ({what}), run with {with_} before and after: "
+            f"{found['mended']} were mended, {found['different']} of them print something else, "
+            f"{found['different_though_safe']} where all fixes are safe."
+        )
+    return "\n\n".join(parts) or "Not measured yet."
+
+
 def _where(results: dict[str, Any]) -> str:
     machine, versions = results["machine"], results["versions"]
     found = versions.get("tensorflow-cpu") or versions.get("tensorflow_cpu") or versions.get("tensorflow")
@@ -193,10 +238,10 @@ def _gain(rule: Rule, gains: dict[str, Any]) -> str:
     return f"{result['speedup']:.3g}x as fast" if result else "yes"
 
 
-def filled(path: Path, name: str, content: str) -> str:
-    """The file with `content` between its markers of that name."""
+def filled(path: Path, name: str, content: str, text: str = "") -> str:
+    """The file (or `text`, as it is by now) with `content` between its markers of that name."""
     start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
-    head, found, rest = path.read_text(encoding="utf-8").partition(start)
+    head, found, rest = (text or path.read_text(encoding="utf-8")).partition(start)
     _, closed, tail = rest.partition(end)
     if not (found and closed):
         raise HotloopError(f"{path.name} has no {start} ... {end} to write into.")
