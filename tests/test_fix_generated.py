@@ -1,26 +1,24 @@
 """Some hundred generated programs, run before and after their fixes; `bench/fixes.py` runs thousands.
 
-They run with a stand-in for TensorFlow (`tools/stand_in`), which captures what is free in a function as tracing does.
+They run with a stand-in for TensorFlow (`tools/stand_in.py`), which captures what is free in a function as tracing does.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import pytest
+import stand_in
 from generated import program
 from trying import printed, tried
 from unharmed import harm
 
-STAND_IN = Path(__file__).resolve().parent.parent / "tools" / "stand_in"
 PROGRAMS, CHUNK = 300, 50
 
 
 @pytest.fixture(autouse=True)
-def stand_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(STAND_IN))
-    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+def in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tensorflow", stand_in)
 
 
 @pytest.mark.parametrize("start", range(0, PROGRAMS, CHUNK))
