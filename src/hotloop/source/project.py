@@ -451,10 +451,10 @@ def _is_static(scope: Scope) -> bool:
 
 def is_guarded(where: Context) -> bool:
     """Under a test that lets it run once or seldom: `if x is None`, `if k not in cache`, `if step % 100 == 0`."""
-    return any(_is_guard(test) for test in where.tests)
+    return any(_is_guard(test, where.scope) for test in where.tests)
 
 
-def _is_guard(test: ast.expr) -> bool:
+def _is_guard(test: ast.expr, scope: Scope) -> bool:
     for node in ast.walk(test):
         if isinstance(node, ast.Compare):
             for operator, right in zip(node.ops, node.comparators, strict=True):
@@ -467,7 +467,13 @@ def _is_guard(test: ast.expr) -> bool:
                     return True
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             if isinstance(node.operand, ast.Name | ast.Attribute):
-                return True
+                return not _is_drawn(node.operand, scope)
             if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
                 return node.operand.func.id == "hasattr"
     return False
+
+
+def _is_drawn(flag: ast.Name | ast.Attribute, scope: Scope) -> bool:
+    """`for state, done in batch: if not done`: another one in each step, and no memory of an earlier one."""
+    owner = scope.owner(flag.id) if isinstance(flag, ast.Name) else None
+    return owner is not None and any(b.kind in ("target", "other") for b in owner.bindings[flag.id])  # type: ignore[union-attr]

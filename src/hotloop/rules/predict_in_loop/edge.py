@@ -77,6 +77,20 @@ def minibatch_row_by_row(memory, random):
         print(net.predict(state) - target)  # expect: predict-in-loop
 
 
+def unless_it_was_the_last(memory, random):
+    for state, target, done in random.sample(memory, 64):
+        if not done:
+            print(net.predict(state) - target)  # expect: predict-in-loop
+
+
+def only_the_first(states):
+    shown = False
+    for state in states:
+        if not shown:
+            print(net.predict(state[None]))
+            shown = True
+
+
 def asked_for(images):
     # Paced by whoever sits in front of it.
     while True:
