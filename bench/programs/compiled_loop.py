@@ -24,9 +24,10 @@ def train_step(x, y):
 
 
 def part() -> float:
-    """Seconds of one pass over the batches."""
+    """Seconds of five passes over the batches."""
     total = 0.0
     started = time.perf_counter()
-    for x, y in batches:
-        total += float(train_step(x, y))
+    for _ in range(5):
+        for x, y in batches:
+            total += float(train_step(x, y))
     return time.perf_counter() - started

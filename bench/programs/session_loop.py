@@ -15,9 +15,10 @@ rows = np.random.default_rng(0).normal(size=(200, 8, 64)).astype("float32")
 
 
 def part() -> float:
-    """Seconds of two hundred runs."""
+    """Seconds of a thousand runs."""
     found = []
     started = time.perf_counter()
-    for row in rows:
-        found.append(session.run(score, {x: row}))
+    for _ in range(5):
+        for row in rows:
+            found.append(session.run(score, {x: row}))
     return time.perf_counter() - started

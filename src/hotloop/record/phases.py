@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import types
 
-from hotloop.record.frames import HERE, Frames, Line, Stack
+from hotloop.record.frames import HERE, Frames, Stack
+
+CODES = 10_000  # remembered
+_Meaning = tuple[types.CodeType, bool, str, bool]  # the code, held for its id; the user's; which phase it marks; a leaf
 
 # By phase: (end of the file's path, names of functions, or of methods with their class; none: all of the file). The
 # first in ORDER wins.
@@ -80,30 +83,29 @@ class Phases:
 
     def __init__(self, frames: Frames) -> None:
         self._frames = frames
-        self._marks: dict[tuple[str, str], str] = {}
-        self._is_leaf: dict[tuple[str, str], bool] = {}
+        self._known: dict[int, _Meaning] = {}  # by id of the code
 
     def read(self, frame: types.FrameType | None, doing: str) -> tuple[str, Stack]:
         """The phase, and the user's lines innermost first."""
-        stack: list[Line] = []
         marks: set[str] = set()
         leaf = ""
+        known = self._known
         while frame is not None and frame.f_code.co_filename.startswith(HERE):
             frame = frame.f_back  # our own bookkeeping is the caller's time
+        users: types.FrameType | None = None
         while frame is not None:
             code = frame.f_code
-            if self._frames.shown(code.co_filename):
+            _, is_users, mark, is_leaf = known.get(id(code)) or self._look_up(code)
+            if is_users and users is None:
+                users = frame
+            if users is None:
+                leaf = leaf or ("compute" if is_leaf else "library")
+                marks.add(mark)
+            elif mark == "trace" or "trace" in marks:  # the user's own code may be running inside a trace
+                marks.add(mark)
                 break
-            key = (code.co_filename, code.co_qualname)
-            if not leaf:
-                leaf = "compute" if self._leaf(key) else "library"
-            marks.add(self._mark(key))
             frame = frame.f_back
-        stack += self._frames.stack(frame)
-        while frame is not None and "trace" not in marks:  # the user's own code may be running inside a trace
-            marks.add("trace" if self._mark((frame.f_code.co_filename, frame.f_code.co_qualname)) == "trace" else "")
-            frame = frame.f_back
-        return self._decide(marks, leaf, doing), tuple(stack)
+        return self._decide(marks, leaf, doing), self._frames.stack(users)
 
     def _decide(self, marks: set[str], leaf: str, doing: str) -> str:
         if "trace" in marks:
@@ -115,20 +117,19 @@ class Phases:
                 return phase
         return leaf or "python"
 
-    def _mark(self, key: tuple[str, str]) -> str:
-        known = self._marks.get(key)
-        if known is None:
-            found = (phase for phase in ORDER if any(_matches(key, mark) for mark in MARKS[phase]))
-            known = self._marks[key] = next(found, "")
-        return known
+    def _look_up(self, code: types.CodeType) -> _Meaning:
+        key = (code.co_filename, code.co_qualname)
+        mark = next((phase for phase in ORDER if any(_matches(key, mark) for mark in MARKS[phase])), "")
+        if len(self._known) >= CODES:
+            self._known.clear()
+        meaning = code, bool(self._frames.shown(code.co_filename)), mark, _is_leaf(key)
+        self._known[id(code)] = meaning
+        return meaning
 
-    def _leaf(self, key: tuple[str, str]) -> bool:
-        known = self._is_leaf.get(key)
-        if known is None:
-            name = os.path.basename(key[0])
-            generated = name.startswith("gen_") and name.endswith("_ops.py")
-            known = self._is_leaf[key] = generated or any(_matches(key, mark) for mark in LEAVES)
-        return known
+
+def _is_leaf(key: tuple[str, str]) -> bool:
+    name = os.path.basename(key[0])
+    return (name.startswith("gen_") and name.endswith("_ops.py")) or any(_matches(key, mark) for mark in LEAVES)
 
 
 def _matches(key: tuple[str, str], mark: tuple[str, frozenset[str]]) -> bool:

@@ -122,6 +122,7 @@ class Clockwork:
         self._chores: list[_Chore] = []
         self._ending = _thread.allocate_lock()  # held while the thread shall run
         self._running = _thread.allocate_lock()  # held while it does
+        self._due = 0.0  # when to write next
 
     def every(
         self,
@@ -147,15 +148,15 @@ class Clockwork:
                 self._running.release()
 
     def _run(self) -> None:
-        due = time.monotonic() + SNAPSHOT_EVERY / 4
+        self._due = self._due or time.monotonic() + SNAPSHOT_EVERY / 4
         while not self._ending.acquire(timeout=max(0.001, min(chore.due for chore in self._chores) - time.monotonic())):
             now = time.monotonic()
             for chore in self._chores:
                 if now >= chore.due - TOGETHER:
                     chore.do(self._log, now)
-            if now >= due:
+            if now >= self._due:
                 self._log.attempt(self._write)
                 cost = time.monotonic() - now
-                due = time.monotonic() + max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * cost)
+                self._due = time.monotonic() + max(SNAPSHOT_EVERY, SNAPSHOT_SHARE * cost)
         self._ending.release()
         self._running.release()

@@ -69,6 +69,7 @@ class _Farewell:
 class Pipelines:
     def __init__(self) -> None:
         self._lines: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()  # where a data set was made
+        self._known: weakref.WeakKeyDictionary[Any, list[dict[str, Any]]] = weakref.WeakKeyDictionary()  # its stages
         self._readers: dict[int, _Reader] = {}  # by id of a living iterator
         self._latest: Callable[[], Any] = lambda: None
         self._due = 0.0
@@ -144,12 +145,17 @@ class Pipelines:
                 self._look(iterator, reader)
 
     def _stages(self, dataset: Any) -> list[dict[str, Any]]:
-        """From the last stage to the source, along the first of each stage's inputs."""
+        """From the last stage to the source, along the first of each stage's inputs. Keras reads one in each epoch."""
+        known = self._known.get(dataset)
+        if known is not None:
+            return known
         found: list[dict[str, Any]] = []
-        while dataset is not None and len(found) < MOST_STAGES:
-            found.append({"stage": _shown(dataset), "line": self._lines.get(dataset, ""), **_about(dataset)})
-            inputs = dataset._inputs()
-            dataset = inputs[0] if inputs else None
+        stage = dataset
+        while stage is not None and len(found) < MOST_STAGES:
+            found.append({"stage": _shown(stage), "line": self._lines.get(stage, ""), **_about(stage)})
+            inputs = stage._inputs()
+            stage = inputs[0] if inputs else None
+        self._known[dataset] = found
         return found
 
     # -- stages ------------------------------------------------------------------------------------
