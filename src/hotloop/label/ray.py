@@ -209,7 +209,7 @@ def _cluster(options: Options) -> Iterator[Share]:
         with _hushed():
             ray.init(options.address or "local", log_to_driver=False, logging_level=logging.ERROR, **own)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise HotloopError(f"there is no Ray cluster at {options.address}: {_reason(error)}") from error
+        raise HotloopError(_no_cluster(options.address, error)) from error
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     ray.data.DataContext.get_current().enable_progress_bars = False
     try:
@@ -246,6 +246,13 @@ def workers_for(options: Options, resources: dict[str, float], machines: int) ->
 
 def _absolute(path: str | None) -> str | None:
     return os.path.abspath(path) if path else path
+
+
+def _no_cluster(address: str | None, error: BaseException) -> str:
+    if "AuthToken" in f"{error} {error.__cause__}":
+        return f"the Ray cluster at {address} wants a token: RAY_AUTH_MODE=token and RAY_AUTH_TOKEN hand it one."
+    where = f"there is no Ray cluster at {address}" if address else "no Ray could be started here"
+    return f"{where}: {_reason(error)}"
 
 
 def _reason(error: BaseException) -> str:
