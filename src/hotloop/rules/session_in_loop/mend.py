@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from hotloop.model import Finding, Fix
 from hotloop.rules.names import is_op
-from hotloop.rules.once import Step, lift, remember_call, same_object, step_at
-from hotloop.source.module import Call
+from hotloop.rules.once import Step, bound_names, lift, remember_call, same_object, step_at
+from hotloop.source.module import Call, names_read
 from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter
 
@@ -54,7 +55,7 @@ def _around(rewriter: Rewriter, call: Call, step: Step) -> None:
         for item in statement.items:
             if item.context_expr is not call.node and not same_object(item.context_expr, step):
                 raise Refused("the `with` also opens something that changes in each step", statement)
-        lift(rewriter, step, [], [*blocks, statement])
+        lift(rewriter, step, _made_for([*blocks, statement], step), [*blocks, statement])
         return
     if not (
         isinstance(statement, ast.Assign)
@@ -72,7 +73,17 @@ def _around(rewriter: Rewriter, call: Call, step: Step) -> None:
         raise Refused(f"`{name}` is bound more than once", statement)
     closes = _closes(name, step)
     _require_left_open(name, closes, step)
-    lift(rewriter, step, [statement], blocks, after=closes)
+    moved = step.needs([statement]) if not blocks else [*_made_for(blocks, step), statement]
+    step.require_movable([s for s in moved if s is not statement])
+    lift(rewriter, step, moved, blocks, after=closes)
+
+
+def _made_for(blocks: Sequence[ast.With], step: Step) -> list[ast.stmt]:
+    """The statements of the step that make what the blocks are opened with: they go before the loop as well."""
+    read = {name for block in blocks for item in block.items for name in names_read(item.context_expr)}
+    before = step.needs([s for s in step.statements if s.lineno < blocks[0].lineno and bound_names(s) & read])
+    step.require_movable(before)
+    return before
 
 
 def _blocks(call: Call, step: Step) -> list[ast.With]:
