@@ -9,6 +9,7 @@ from pathlib import Path
 
 from surroundings import HERE
 
+from hotloop.model import Recording
 from hotloop.rules import all_rules
 from hotloop.rules.specimens import plain, program, specimen
 from hotloop.source.notebooks import to_python
@@ -29,6 +30,7 @@ class Case:
     program: str
     slow: Files
     expert: Files
+    seen: Recording | None = None  # of the slow one, where only a run shows what is wrong
 
 
 def cases(public: Path | None = None) -> Iterator[Case]:
@@ -36,7 +38,9 @@ def cases(public: Path | None = None) -> Iterator[Case]:
         if rule.fix and rule.measured == "speed":
             slow, fast = (plain(specimen(rule, side)) for side in ("slow", "fast"))
             run = program(rule, "slow")
-            yield Case(rule.name, "specimen", run, slow, {re.sub("^fast", "slow", path): fast[path] for path in fast})
+            expert = {re.sub("^fast", "slow", path): fast[path] for path in fast}
+            seen = None if rule.check else Recording.load(rule.folder / "slow.json.gz")
+            yield Case(rule.name, "specimen", run, slow, expert, seen)
     for folder in sorted(EXPERT.iterdir()):
         demo = folder.name == DEMO.stem
         slow = {

@@ -24,8 +24,9 @@ from experts import Case, cases
 from surroundings import HERE, surroundings
 
 from hotloop.check import check
-from hotloop.mending import applied, mend
-from hotloop.model import Fix, HotloopError, Refusal
+from hotloop.diagnose import diagnose
+from hotloop.mending import Key, applied, key, mend, read_project
+from hotloop.model import Finding, Fix, HotloopError, Refusal
 from hotloop.rules import all_rules
 from hotloop.rules.specimens import write
 from hotloop.settings import cache_dir
@@ -171,7 +172,7 @@ def speed(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _speed(case: Case, runs: int) -> dict[str, Any]:
-    mended = mend(case.slow, all_rules())
+    mended = mend(case.slow, all_rules(), _seen(case) if case.seen else None)
     told: dict[str, Any] = {"kind": case.kind, "fixes": sorted({finding.rule for finding, _ in mended.done})}
     if mended.contents == case.expert:
         return _said(case, told | {"reached": 1.0, "how": "the same text"})
@@ -194,6 +195,12 @@ def _speed(case: Case, runs: int) -> dict[str, Any]:
         "how": "measured",
     }
     return _said(case, told | how | {"slow": round(slow.speedup, 3), "notes": list(fixed.notes)})
+
+
+def _seen(case: Case) -> dict[Key, Finding]:
+    project = read_project(case.slow, case.slow)
+    found = diagnose(case.seen, all_rules()).findings if case.seen else ()
+    return {key(finding, project): finding for finding in found}
 
 
 def _said(case: Case, result: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Some hundred generated programs, run before and after their fixes; `bench/fixes.py` runs thousands.
 
-They run with a stand-in for TensorFlow (`tools/stand_in.py`), which captures what is free in a function as tracing does.
+They run with a stand-in for TensorFlow (`tools/stand_in.py`), which captures what is free in a function as traces do.
 """
 
 from __future__ import annotations
