@@ -47,8 +47,8 @@ BATCHES = {"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"}
 REPLACEABLE = re.compile(
     r"^np\.(?!random\.)|^(cv2|PIL|imageio)\b|imread|^tf\.|^keras\.(utils|preprocessing)|^skimage\.(io|transform)|^math\."
     r"|^(len|range|zip|enumerate|open|float|int|str|bytes|min|max|abs|sum|list|sorted|tuple|isinstance|round|print)$"
-    r"|^os\.path\.|^time\.|^open\(\)|[?.](astype|reshape|decode|numpy|transpose|mean|std|copy|resize|convert|format|join|max"
-    r"|min|sum|split|strip|read|append|tolist|flatten|item|shape|close|get_shape|set_shape)$"
+    r"|^os\.(path\.|listdir$|walk$|scandir$)|^i?glob\.|^random\.shuffle$|^time\.|^open\(\)|[?.](astype|reshape|decode|numpy|transpose|mean|std|copy|resize|convert|format|join|max"
+    r"|min|sum|split|strip|read|append|tolist|flatten|item|shape|close|get_shape|set_shape|endswith|startswith|lower)$"
 )
 SHUFFLES = re.compile(r"^(np\.random|random|\?)\.?(shuffle|permutation|sample|default_rng|seed|choice)")
 IN_MEMORY = re.compile(
