@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import deque
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -13,6 +14,8 @@ from hotloop.record.probes.watch import FAILED, Depth, disguise, keras2, part, w
 COUNTED_FIRST = 2000  # operations that are all counted and timed, before only some windows are
 ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
 SLOW = 20  # operations a window: when they are so few, each is long, and watching them all costs nothing
+LATEST = 64  # calls of an operation, by which the next are judged
+FAR = 4.0  # times what three in four of its like take: the machine was busy with something else
 ENOUGH = 16  # operations, of which the quick ones show what a call costs that computes next to nothing
 
 _applying = Depth()
@@ -23,20 +26,22 @@ class OpCounter:
 
     All of the first thousands are counted and timed; then one window in eight is, and stands for the others. A call
     of the C++ side is dispatch and kernel: most operations of most programs are small, so that the lower quartile
-    of a window is what dispatch costs on this machine, and what a call takes beyond twice that is its kernel.
+    of a window is what dispatch costs on this machine, and what a call takes beyond twice that is its kernel. A call
+    that takes far longer than its like was interrupted.
     """
 
     def __init__(self) -> None:
         self._module: Any = None
         self._is_open = False
         self._windows = 0
-        self._seconds: list[float] = []
+        self._taken: list[tuple[str, float]] = []  # operation, seconds
+        self._usual: dict[str, deque[float]] = {}  # by operation, its latest
         self._dispatch = 1e-4
 
     def install(self, log: Log) -> None:
         module = part("tensorflow.python.pywrap_tfe")
         execute = self._execute = part("tensorflow.python.pywrap_tfe:TFE_Py_FastPathExecute")
-        note = self._seconds.append
+        note = self._taken.append
         self._counted_before = 0
 
         @functools.wraps(execute)
@@ -45,7 +50,7 @@ class OpCounter:
             try:
                 return execute(*args)
             finally:
-                note(perf_counter() - started)
+                note((args[1] if len(args) > 1 else "", perf_counter() - started))
 
         disguise(counted, execute, str(module.__file__))
         self._counted = counted
@@ -65,8 +70,8 @@ class OpCounter:
         """A window ends, the next begins: its operations and their seconds, None where nobody counted."""
         if self._module is None:
             return None
-        was_open, taken = self._is_open, self._seconds[:]
-        del self._seconds[: len(taken)]
+        was_open, taken = self._is_open, self._taken[:]
+        del self._taken[: len(taken)]
         self._counted_before += len(taken)
         self._windows += 1
         few = was_open and len(taken) < SLOW
@@ -75,10 +80,13 @@ class OpCounter:
             self._open(is_open)
         return (len(taken), self._kernels(taken)) if was_open else None
 
-    def _kernels(self, taken: list[float]) -> float:
+    def _kernels(self, taken: list[tuple[str, float]]) -> float:
         if len(taken) >= ENOUGH:
-            self._dispatch = sorted(taken)[len(taken) // 4]
-        return sum(max(0.0, seconds - 2.0 * self._dispatch) for seconds in taken)
+            self._dispatch = sorted(seconds for _, seconds in taken)[len(taken) // 4]
+        for name, seconds in taken:
+            self._usual.setdefault(name, deque(maxlen=LATEST)).append(seconds)
+        most = {name: FAR * sorted(self._usual[name])[len(self._usual[name]) * 3 // 4] for name in dict(taken)}
+        return sum(max(0.0, min(seconds, most[name]) - 2.0 * self._dispatch) for name, seconds in taken)
 
 
 def install_gradients(log: Log) -> None:
