@@ -21,6 +21,7 @@ MANY = 8  # elements a batch, from which batching first pays
 PASSES = 3
 KEY = re.compile(r"(\d+):(\S+) (seconds|elements|per)")
 MAPS = ("Map", "ParallelMap")
+ENDS = 0.015  # seconds in which the threads of a pipeline end when it has done next to nothing: measured
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,15 @@ def feeds(recording: Recording) -> Iterator[Feed]:
         loop = _consumer(recording, event, taken)
         if loop is None:
             continue
-        in_python = not event.subject
+        in_python, passes = not event.subject, sum(e.count for e in iterators)
         yield Feed(
             event.place,
             loop,
-            _waited(recording, taken) * _part(recording, event, nodes) if in_python else _busy(event, nodes, loop),
+            _waited(recording, taken, passes) * _part(recording, event, nodes)
+            if in_python
+            else _busy(event, nodes, loop),
             not in_python,
-            sum(e.count for e in iterators),
+            passes,
             event.totals.get("read", 0.0),
             nodes,
             tuple(event.examples[0].get("made", ())),
@@ -209,8 +212,10 @@ def _part(recording: Recording, event: Event, nodes: Iterable[Node]) -> float:
     return sum(node.seconds for node in nodes) / work if work else 1.0
 
 
-def _waited(recording: Recording, taken: list[Event]) -> float:
-    return max(sum(e.seconds for e in taken), measured.sampled(recording, [e.place for e in taken], "input"))
+def _waited(recording: Recording, taken: list[Event], passes: int) -> float:
+    """The end of each pass included, as far as it takes longer than that of an idle pipeline."""
+    waited = max(sum(e.seconds for e in taken), measured.sampled(recording, [e.place for e in taken], "input"))
+    return waited - min(sum(e.totals.get("ending", 0.0) for e in taken), ENDS * passes)
 
 
 def _busy(event: Event, nodes: Iterable[Node], loop: LoopRun) -> float:
