@@ -148,7 +148,8 @@ def change_of(name: str, owner: Scope, loop: Loop) -> ast.AST | None:
     """Where the loop changes a name, or what it names."""
     if home(name, loop.where.scope) is not owner:
         return None
-    return changed_names(loop).get(name) or change_from_afar(name, owner)
+    found = changed_names(loop).get(name)
+    return found if found is not None and not _is_call_of(found, name, owner) else change_from_afar(name, owner)
 
 
 def change_from_afar(name: str, owner: Scope) -> ast.AST | None:
@@ -156,9 +157,18 @@ def change_from_afar(name: str, owner: Scope) -> ast.AST | None:
     for scope in owner.module.scopes:
         if not scope.is_function or scope is owner or home(name, scope) is not owner:
             continue
-        if name in scope.outer_names or name in mutated_names(scope.node):
+        if name in scope.outer_names:
+            return scope.node
+        mutated = mutated_names(scope.node).get(name)
+        if mutated is not None and not _is_call_of(mutated, name, owner):
             return scope.node
     return None
+
+
+def _is_call_of(change: ast.AST, name: str, owner: Scope) -> bool:
+    """`tf.add(x, y)` changes nothing, where `seen.add(x)` does: `name` is a module."""
+    bindings = owner.bindings.get(name, [])
+    return isinstance(change, ast.Call) and bool(bindings) and all(b.kind == "import" for b in bindings)
 
 
 def refuse_stale_attributes(nodes: Iterable[ast.AST], scope: Scope, project: Project) -> None:

@@ -9,14 +9,13 @@ from hotloop.model import Finding, Fix
 from hotloop.rules.example_loop_in_step.mean import averaged
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import call_at, changed_names, names_in, put_before
-from hotloop.rules.vectors import index_of, rows_taken
-from hotloop.source.module import Call, Loop, Scope
+from hotloop.rules.single_rows import drop_row, whole_of
+from hotloop.rules.vectors import index_of
+from hotloop.source.module import Call, Loop
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
     from hotloop.source import Project
-
-ADDS_AXIS = {"tf.expand_dims", "np.expand_dims"}
 
 
 def on_whole_batch(finding: Finding, project: Project) -> Fix:
@@ -46,38 +45,14 @@ def _around(call: Call) -> list[Loop]:
 
 
 def _whole(data: ast.expr, index: str, loop: Loop, project: Project) -> ast.expr:
-    """`x` of `x[i : i + 1]`, `x[i][None]` or `tf.expand_dims(x[i], 0)`, also where that has a name."""
-    scope = loop.where.scope
-    if isinstance(data, ast.Name):
-        bound = [b for b in scope.bindings.get(data.id, []) if b.kind == "assign"]
-        if len(bound) != 1 or len(scope.bindings[data.id]) != 1 or bound[0].value is None:
-            raise Refused(f"what `{data.id}` holds cannot be seen", data)
-        data = bound[0].value
-    taken = list(rows_taken(data, index, scope, project))
-    if len(taken) != 1 or not _is_one_row(data, taken[0][1], index, scope, project):
-        raise Refused(f"`{ast.unparse(data)}` is more than one row as it is", data)
-    whole = taken[0][0]
+    found = whole_of(data, index, loop, project)
+    if found is None:
+        raise Refused(f"`{ast.unparse(data)}` is not plainly one row of something", data)
     changed = changed_names(loop)
-    for name in names_in([whole]).reads:
+    for name in names_in([found[0]]).reads:
         if name in changed:
             raise Refused(f"`{name}` changes in the loop", changed[name])
-    return whole
-
-
-def _is_one_row(data: ast.expr, row: ast.expr, index: str, scope: Scope, project: Project) -> bool:
-    if data is row:
-        return isinstance(row, ast.Subscript) and ast.unparse(row.slice) == f"{index}:{index} + 1"
-    if not (isinstance(row, ast.Subscript) and isinstance(row.slice, ast.Name)):
-        return False
-    if isinstance(data, ast.Subscript) and data.value is row:
-        first = data.slice.elts[0] if isinstance(data.slice, ast.Tuple) and data.slice.elts else data.slice
-        rest = data.slice.elts[1:] if isinstance(data.slice, ast.Tuple) else []
-        new = ast.unparse(first) in ("None", "tf.newaxis", "np.newaxis")
-        return new and all(ast.unparse(part) in (":", "...") for part in rest)
-    if isinstance(data, ast.Call) and project.name_of(data.func, scope) in ADDS_AXIS:
-        axis = [ast.unparse(part) for part in (*data.args[1:], *[k.value for k in data.keywords])]
-        return data.args[0] is row and axis == ["0"]
-    return False
+    return found[0]
 
 
 def _refuse_varying(call: Call, loop: Loop) -> None:
@@ -107,14 +82,4 @@ def _call_before(rewriter: Rewriter, call: Call, loop: Loop, index: str, whole: 
     assign = line.body[0].with_changes(value=found.with_changes(args=[given, *found.args[1:]]))
     put_before(rewriter, anchor, line.with_changes(body=[assign]))
     rewriter.replace(found, rewriter.parse_expression(f"{name}[{index} : {index} + 1]"))
-    _drop_row(rewriter, call, loop)
-
-
-def _drop_row(rewriter: Rewriter, call: Call, loop: Loop) -> None:
-    """`row = tf.expand_dims(x[i], 0)`, which nothing else reads."""
-    data, scope = call.node.args[0], call.where.scope
-    names = [n for n in ast.walk(scope.node) if isinstance(n, ast.Name) and n.id == getattr(data, "id", None)]
-    body: list[ast.stmt] = getattr(loop.node, "body", []) if isinstance(loop.node, ast.For) else []
-    made = [s for s in body if isinstance(s, ast.Assign) and len(s.targets) == 1 and s.targets[0] in names]
-    if len(names) == 2 and made and len(body) > 1:
-        rewriter.replace(rewriter.statement(made[0]))
+    drop_row(rewriter, call.node.args[0], call, loop)

@@ -17,7 +17,8 @@ model = tf.keras.Sequential(
 images = np.random.default_rng(0).random((STEPS, 16, 16, 3), dtype=np.float32)
 
 classes = []
-for image in images:
-    scores = model.predict_on_batch(np.expand_dims(image, 0))
+outputs = model.predict(images, verbose=0)
+for output in outputs:
+    scores = output[None]
     classes.append(int(np.argmax(scores[0])))
 print("classes", classes)

@@ -9,6 +9,7 @@ from hotloop.model import Finding, Fix
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import call_at, tensorflow_name
 from hotloop.rules.on_batch import argument_names
+from hotloop.rules.single_rows import all_of
 from hotloop.rules.vectors import index_of, rows_taken
 from hotloop.source.module import Call
 from hotloop.source.rewrite import Refused, Rewriter, substituted
@@ -70,7 +71,7 @@ def _stacked(rewriter: Rewriter, call: Call, vectorised: str, project: Project) 
         if ast.unparse(whole) not in wholes:
             wholes.append(ast.unparse(whole))
     count = rewriter.code(rewriter.expression(counted.args[0]))
-    rows = [_all_of(whole, count) for whole in wholes]
+    rows = [all_of(whole, count) for whole in wholes]
     found = rewriter.expression(call.node)
     if len(taken) == 1 and taken[0][1] is made.elt:
         rewriter.replace(found, rewriter.parse_expression(rows[0]))
@@ -80,12 +81,6 @@ def _stacked(rewriter: Rewriter, call: Call, vectorised: str, project: Project) 
     body = _with_rows(rewriter, made.elt, taken, dict(zip(wholes, inner, strict=True)))
     given = rows[0] if len(rows) == 1 else f"({', '.join(rows)})"
     rewriter.replace(found, rewriter.parse_expression(f"{vectorised}(lambda {parameter}: {body}, {given})"))
-
-
-def _all_of(whole: str, count: str) -> str:
-    """`x` where as many rows are counted as it has; else as many of them."""
-    own = {f"{whole}.shape[0]", f"len({whole})", f"tf.shape({whole})[0]", f"int({whole}.shape[0])"}
-    return whole if count in own else f"{whole}[:{count}]"
 
 
 def _with_rows(
