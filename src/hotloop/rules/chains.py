@@ -105,7 +105,8 @@ def reorder(splice: Splice, stages: Sequence[Stage], order: Sequence[Stage], lea
     for text, following in itertools.pairwise([*texts, splice.data[last.end :]]):
         if _ends_in_comment(text) and not NEWLINE.match(following):
             raise Refused("a comment stands in the way", stages[0].call.node)
-    splice.replace((first.start, last.end), b"".join(texts))
+    own_line = not texts and NEWLINE.match(splice.data, first.start)
+    splice.replace((first.start, splice.comment_after(last.end) if own_line else last.end), b"".join(texts))
 
 
 def _led(link: _Link, lead: bytes) -> bytes:

@@ -34,7 +34,8 @@ def put_in_order(finding: Finding, project: Project) -> Fix:
 def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -> Fix:
     before, after = pipeline.before(cache), pipeline.after(cache)
     changing = [s for s in before if s.name == "repeat" or _reshuffles(s) or _is_random(s, project)]
-    if any(s.name == "repeat" for s in before):
+    repeats = [s for s in before if s.name == "repeat"]
+    if repeats and (len(changing) == len(repeats) or any(_is_endless(s) for s in repeats)):
         require_fixed_order(pipeline)
         move(splice, pipeline, cache, before=changing[0])
         return splice.fix("cache before the data are repeated", _safety(pipeline, cache, project))
@@ -52,6 +53,12 @@ def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -
     require_fixed_order(pipeline)
     permute(splice, (cache, after[0]), (after[0], cache))
     return splice.fix("cache only what is taken", _safety(pipeline, cache, project))
+
+
+def _is_endless(repeat: Stage) -> bool:
+    """A cache behind it never serves; behind one that ends it serves the next pass, with the order of the first."""
+    given = repeat.argument(0, "count")
+    return given is None or ast.unparse(given) in ("None", "-1")
 
 
 def _reshuffles(stage: Stage) -> bool:
@@ -84,7 +91,9 @@ def _drop_both(splice: Splice, pipeline: Pipeline, unbatch: Stage) -> Fix:
     if not is_one_expression((batch, unbatch)):
         raise Refused("`batch` and `unbatch` do not stand in one expression", unbatch.call.node)
     reorder(splice, (batch, unbatch), ())
-    return splice.fix("drop `batch` and the `unbatch` that undoes it", "safe")
+    # TensorFlow fuses a `shuffle` and a `repeat` that now meet, and the fused one draws another order.
+    safety: Safety = "verify" if "shuffle" in pipeline.names else "safe"
+    return splice.fix("drop `batch` and the `unbatch` that undoes it", safety)
 
 
 def _drops(batch: Stage) -> bool:
