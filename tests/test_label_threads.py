@@ -1,17 +1,16 @@
-"""Many threads: single calls become batches, images are decoded ahead in order, in memory that does not grow."""
+"""Many threads: single calls become batches, images are decoded ahead in order."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 
 from hotloop.label.gathering import Gatherer
 from hotloop.label.headers import ImageError
-from hotloop.label.pipeline import batches
+from hotloop.label.pipeline import CHUNK, batches, chunk_size
 
 
 def test_calls_that_come_while_a_batch_is_computed_go_together_in_the_next() -> None:
@@ -59,39 +58,49 @@ def test_every_caller_gets_its_own_result_under_load() -> None:
         assert list(pool.map(gather, range(5000))) == [-number for number in range(5000)]
 
 
-def decode(path: str) -> np.ndarray:
-    if path.startswith("bad"):
-        raise ImageError("cut off")
-    return np.full((2, 2), float(path))
+def decode(paths: Sequence[str]) -> tuple[list[float], dict[int, ImageError]]:
+    errors = {at: ImageError("cut off") for at, path in enumerate(paths) if path.startswith("bad")}
+    return [0.0 if at in errors else float(path) for at, path in enumerate(paths)], errors
 
 
-def test_images_come_in_order_in_full_batches_with_zeros_where_there_is_none() -> None:
-    paths = ["1", "bad", "3", "4", "5"]
-    coming = batches(paths, decode, np.ones((3, 2, 2)), 4)
-    seen = [(batch.paths, batch.pixels[:, 0, 0].tolist(), batch.errors) for batch in coming]
-    assert [paths for paths, _, _ in seen] == [("1", "bad", "3"), ("4", "5")]
-    assert [pixels for _, pixels, _ in seen] == [[1, 0, 3], [4, 5, 0]]
-    assert [[(at, str(error)) for at, error in errors.items()] for _, _, errors in seen] == [[(1, "cut off")], []]
+def join(chunks: Sequence[list[float]]) -> list[float]:
+    return [pixel for chunk in chunks for pixel in chunk]
 
 
-def test_a_long_list_is_read_no_further_ahead_than_a_few_batches_and_into_the_same_memory() -> None:
+@pytest.mark.parametrize("size", [1, 3, 8, 11, 64])
+def test_images_come_in_order_in_batches_of_chunks_with_the_errors_of_each(size: int) -> None:
+    paths = [f"bad {number}" if number % 7 == 3 else str(number) for number in range(100)]
+    seen = list(batches(paths, decode, join, size, threads=4))
+    assert [len(batch.paths) for batch in seen] == [size] * (100 // size) + [100 % size] * bool(100 % size)
+    assert [path for batch in seen for path in batch.paths] == paths
+    assert join([batch.pixels for batch in seen]) == [0 if at % 7 == 3 else at for at in range(100)]
+    bad = [start * size + at for start, batch in enumerate(seen) for at in batch.errors]
+    assert bad == list(range(3, 100, 7))
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7, 8, 9, 12, 17, 64, 100, 256])
+def test_a_batch_is_cut_into_nearly_equal_parts(batch: int) -> None:
+    size = chunk_size(batch)
+    assert 1 <= size <= CHUNK
+    assert -(-batch // size) * size - batch < size
+    assert size > CHUNK // 2 or batch == size
+
+
+def test_a_long_list_is_read_no_further_ahead_than_needed() -> None:
     taken: list[int] = []
 
-    def endless() -> object:
+    def endless() -> Iterator[str]:
         for number in range(10**9):
             taken.append(number)
             yield str(number)
 
-    coming = batches(endless(), decode, np.ones((4, 2, 2)), 2)  # type: ignore[arg-type]
-    arrays = set()
+    coming = batches(endless(), decode, join, 4, threads=2)
     for number, batch in zip(range(50), coming, strict=False):
-        assert batch.pixels[0, 0, 0] == number * 4
-        arrays.add(id(batch.pixels))
-        assert len(taken) <= (number + 4) * 4
+        assert batch.pixels[0] == number * 4
+        assert len(taken) <= (number + 9) * 4
     coming.close()  # type: ignore[attr-defined]
-    assert len(arrays) <= 4
 
 
 def test_an_error_of_ours_in_a_decoding_thread_is_not_taken_for_a_bad_image() -> None:
     with pytest.raises(ValueError, match="could not convert"):
-        list(batches(["not a number"], decode, np.ones((2, 2, 2)), 1))
+        list(batches(["not a number"], decode, join, 2, threads=1))

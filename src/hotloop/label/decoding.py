@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hotloop.label.headers import ImageError, first_frame, header
 from hotloop.words import count
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 
     from hotloop.label.options import Resize
 
+    Array = np.ndarray[Any, Any]
+
+Given = TypeVar("Given")
+Found = TypeVar("Found")
 CHANNELS = (1, 3)
 BYTES_PER_PIXEL = 8  # the most that any of the formats spends on one: 16 bits in each of 4 channels
+TOGETHER = ("jpeg", "png")  # formats that one compiled function decodes, several files at once
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,18 @@ class Preparation:
         return tf.cast(prepared if dtype.is_floating else tf.round(prepared), dtype)
 
 
+@dataclass(frozen=True)
+class _File:
+    """What has been read, and found to be of a format and a size that may be decoded."""
+
+    format: str
+    content: bytes
+
+
 class Decoder:
     """Reads images as a model takes them, by the ops of `label_image.py` and of `tf.image.resize`. Any thread may call.
 
-    One compiled function for each file format, made when the first such file comes: nothing grows after that.
+    A compiled function for each file format, and one for several files at once: nothing grows after that.
     """
 
     def __init__(
@@ -51,28 +64,62 @@ class Decoder:
         self.resize = resize
         self.prepare = prepare
         self.max_pixels = max_pixels
-        self._compiled = functools.cache(self._compile)
+        self._one = functools.cache(self._compile_one)
+        self._several = functools.cache(self._compile_several)
 
-    def file(self, path: str) -> np.ndarray[Any, Any]:
-        return self.content(self._read(path))
+    def file(self, path: str) -> Array:
+        return self._pixels(self._opened(path))
 
-    def content(self, content: bytes) -> np.ndarray[Any, Any]:
+    def content(self, content: bytes) -> Array:
         """The pixels of an image file that has been read."""
+        return self._pixels(self._checked(content))
+
+    def chunk(self, paths: Sequence[str], size: int) -> tuple[Any, dict[int, ImageError]]:
+        """A tensor of as many images, zero where one is bad or none is left; and what was wrong with the bad ones.
+
+        The usual chunk is decoded by one call. Where that fails, or a file is of a rarer kind, it is done one by one.
+        """
         import tensorflow as tf
 
-        head = header(content)
-        if head.width * head.height > self.max_pixels:
-            size = f"{count(head.width)} x {count(head.height)} pixels"
-            raise ImageError(f"{size} are more than --max-pixels {self.max_pixels}")
-        if head.format == "gif":
-            content = first_frame(content)
-        try:
-            pixels: np.ndarray[Any, Any] = self._compiled(head.format)(tf.constant(content)).numpy()
-        except tf.errors.OpError as error:
-            raise ImageError(f"cannot be decoded as {head.format.upper()}: {_reason(error)}") from error
-        return pixels
+        files = [_tried(self._opened, path) for path in paths]
+        usual = [file.content for file in files if isinstance(file, _File) and file.format in TOGETHER]
+        if len(usual) == size:
+            try:
+                return self._several(size)(tf.constant(usual)), {}
+            except tf.errors.OpError:  # one of them is damaged
+                pass
+        return self._one_by_one(files, size)
 
-    def _read(self, path: str) -> bytes:
+    def ready(self, size: int) -> None:
+        """Compiles for chunks of a size, before many threads ask for it at once."""
+        self._several(size)
+
+    def join(self, chunks: Sequence[Any], batch: int) -> Any:
+        """One batch: chunks are cut and filled up with zeros to its size."""
+        import tensorflow as tf
+
+        if len(chunks) == 1 and len(chunks[0]) == batch:
+            return chunks[0]
+        with tf.device("/CPU:0"):
+            together = tf.concat(list(chunks), 0)[:batch]
+            return tf.pad(together, [[0, batch - len(together)], [0, 0], [0, 0], [0, 0]])
+
+    def _one_by_one(self, files: Sequence[_File | ImageError], size: int) -> tuple[Any, dict[int, ImageError]]:
+        import numpy as np
+        import tensorflow as tf
+
+        pixels = np.zeros((size, *self.shape), tf.dtypes.as_dtype(self.prepare.dtype).as_numpy_dtype)
+        errors = {}
+        for at, file in enumerate(files):
+            found = _tried(self._pixels, file) if isinstance(file, _File) else file
+            if isinstance(found, ImageError):
+                errors[at] = found
+            else:
+                pixels[at] = found
+        with tf.device("/CPU:0"):
+            return tf.constant(pixels), errors
+
+    def _opened(self, path: str) -> _File:
         """Nothing that could block (a pipe) or fill the memory is read."""
         try:
             status = os.stat(path)
@@ -81,24 +128,48 @@ class Decoder:
             if status.st_size > BYTES_PER_PIXEL * self.max_pixels:
                 raise ImageError(f"{count(status.st_size)} bytes are more than an image of --max-pixels can have")
             with open(path, "rb") as file:
-                return file.read()
+                return self._checked(file.read())
         except OSError as error:
             raise ImageError(f"cannot be read: {error.strerror or error}") from error
-        except ValueError as error:  # a NUL in the name
-            raise ImageError(str(error)) if isinstance(error, ImageError) else ImageError("not a file name") from error
+        except ValueError as error:
+            if isinstance(error, ImageError):
+                raise
+            raise ImageError("not a file name") from error  # a NUL in it
 
-    def _compile(self, format: str) -> Callable[[Any], Any]:
+    def _checked(self, content: bytes) -> _File:
+        head = header(content)
+        if head.width * head.height > self.max_pixels:
+            size = f"{count(head.width)} x {count(head.height)} pixels"
+            raise ImageError(f"{size} are more than --max-pixels {self.max_pixels}")
+        return _File(head.format, first_frame(content) if head.format == "gif" else content)
+
+    def _pixels(self, file: _File) -> Array:
         import tensorflow as tf
 
-        def decode(content: Any) -> Any:
-            with tf.device("/CPU:0"):  # a GPU would be asked for each image by itself
-                pixels = self._decoded(format, content)
-                return tf.ensure_shape(self.prepare(self._resized(pixels)), self.shape)
+        try:
+            pixels: Array = self._one(file.format)(tf.constant(file.content)).numpy()
+        except tf.errors.OpError as error:
+            raise ImageError(f"cannot be decoded as {file.format.upper()}: {_reason(error)}") from error
+        return pixels
 
-        compiled: Callable[[Any], Any] = tf.function(decode, autograph=False).get_concrete_function(
-            tf.TensorSpec([], tf.string)
-        )
-        return compiled
+    def _compile_one(self, format: str) -> Callable[[Any], Any]:
+        import tensorflow as tf
+
+        return _compiled(lambda content: self._prepared(format, content), tf.TensorSpec([], tf.string))
+
+    def _compile_several(self, size: int) -> Callable[[Any], Any]:
+        """Written out image by image: TensorFlow then works on all of them at once, on its own threads."""
+        import tensorflow as tf
+
+        def decode(contents: Any) -> Any:
+            return tf.stack([self._prepared("jpeg", content) for content in tf.unstack(contents, num=size)])
+
+        return _compiled(decode, tf.TensorSpec([size], tf.string))
+
+    def _prepared(self, format: str, content: Any) -> Any:
+        import tensorflow as tf
+
+        return tf.ensure_shape(self.prepare(self._resized(self._decoded(format, content))), self.shape)
 
     def _decoded(self, format: str, content: Any) -> Any:
         import tensorflow as tf
@@ -110,7 +181,7 @@ class Decoder:
             grey_rgb_rgba = tf.minimum(tf.range(3), tf.shape(frame)[-1] - 1)
             pixels = tf.ensure_shape(tf.gather(frame, grey_rgb_rgba, axis=-1), [None, None, 3])
         else:
-            own = self.channels if format in ("jpeg", "png") else 3
+            own = self.channels if format in TOGETHER else 3
             pixels = tf.ensure_shape(
                 tf.io.decode_image(content, channels=own, expand_animations=False), [None, None, own]
             )
@@ -122,6 +193,24 @@ class Decoder:
         if self.resize == "bilinear-v1":  # where TensorFlow 1 put the corners
             return tf.squeeze(tf.raw_ops.ResizeBilinear(images=tf.expand_dims(pixels, 0), size=self.size), 0)
         return tf.cast(tf.image.resize(pixels, self.size, method=self.resize), tf.float32)
+
+
+def _tried(step: Callable[[Given], Found], given: Given) -> Found | ImageError:
+    try:
+        return step(given)
+    except ImageError as error:
+        return error
+
+
+def _compiled(decode: Callable[[Any], Any], spec: Any) -> Callable[[Any], Any]:
+    import tensorflow as tf
+
+    def on_cpu(given: Any) -> Any:
+        with tf.device("/CPU:0"):  # a GPU would be asked for each image by itself
+            return decode(given)
+
+    compiled: Callable[[Any], Any] = tf.function(on_cpu, autograph=False).get_concrete_function(spec)
+    return compiled
 
 
 def _reason(error: Any) -> str:

@@ -134,7 +134,7 @@ def label(
             summary.decode += (ready := clock()) - waiting
             if batch is None:
                 break
-            outputs = predictor.network(batch.pixels)
+            outputs = predictor.network.run(batch.pixels)
             summary.compute += (computed := clock()) - ready
             skip = max(0, done - start)
             submit(write, batch, outputs, skip)

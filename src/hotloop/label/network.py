@@ -46,7 +46,8 @@ class Network:
         padding = np.zeros((wanted - len(examples), *examples.shape[1:]), examples.dtype)
         return self.run(np.concatenate([examples, padding]))[: len(examples)]
 
-    def run(self, examples: Array) -> Array:
+    def run(self, examples: Any) -> Array:
+        """A whole batch, which may be a tensor already."""
         import tensorflow as tf
 
         result: Array = self.function(tf.convert_to_tensor(examples)).numpy()

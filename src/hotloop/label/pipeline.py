@@ -1,77 +1,71 @@
-"""Decoding ahead: batches of pixels are filled by many threads while the one before is computed."""
+"""Decoding ahead: the images of the batches to come are decoded, a few at a time, while this one is computed."""
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hotloop.label.headers import ImageError
 
-if TYPE_CHECKING:
-    import numpy as np
+# Measured on 16 cores: one call for each image decoded 700 images/s, one for each 8 of them 2,250, and 16 no more.
+CHUNK = 8
+IN_WORK = 3  # images for each core
+AHEAD = 2  # batches at least
 
-AHEAD = 2  # batches at least that are filled while one is computed
+Errors = dict[int, ImageError]
+Decode = Callable[[Sequence[str]], tuple[Any, Errors]]
+Join = Callable[[Sequence[Any]], Any]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """The pixels are lent until the next batch is asked for."""
+    """Always of the full size: the pixels of a row without an image are zero."""
 
     paths: tuple[str, ...]
-    pixels: np.ndarray[Any, Any]  # always of the full size: a row without an image is zero
-    errors: dict[int, ImageError]
+    pixels: Any
+    errors: Errors
 
 
 @dataclass(frozen=True)
-class _Filling:
+class _Decoding:
     paths: tuple[str, ...]
-    pixels: np.ndarray[Any, Any]
-    slots: tuple[Future[ImageError | None], ...]
+    chunks: tuple[Future[tuple[Any, Errors]], ...]
+    size: int  # of a chunk
 
-    def done(self) -> Batch:
-        told = {at: error for at, slot in enumerate(self.slots) if (error := slot.result()) is not None}
-        self.pixels[len(self.paths) :] = 0
-        return Batch(self.paths, self.pixels, told)
+    def done(self, join: Join) -> Batch:
+        parts = [chunk.result() for chunk in self.chunks]
+        errors = {
+            at + number * self.size: error for number, (_, told) in enumerate(parts) for at, error in told.items()
+        }
+        return Batch(self.paths, join([pixels for pixels, _ in parts]), errors)
 
 
-def batches(
-    paths: Iterable[str],
-    decode: Callable[[str], np.ndarray[Any, Any]],
-    empty: np.ndarray[Any, Any],
-    threads: int | None,
-) -> Iterator[Batch]:
-    """The images in order, as many at once as `empty` has rows."""
-    threads = threads or cores()
-    ahead = max(AHEAD, -(-2 * threads // len(empty)))  # small batches: enough of them to keep every thread busy
-    coming, free = iter(paths), [empty, *(empty.copy() for _ in range(ahead))]
-    filling: deque[_Filling] = deque()
-    pool = ThreadPoolExecutor(threads, "hotloop-decode")
+def chunk_size(batch: int) -> int:
+    """A batch in equal parts, none larger than `CHUNK`."""
+    parts = -(-batch // CHUNK)
+    return -(-batch // parts)
 
-    def fill(pixels: np.ndarray[Any, Any], at: int, path: str) -> ImageError | None:
-        try:
-            pixels[at] = decode(path)
-        except ImageError as error:
-            pixels[at] = 0
-            return error
-        return None
 
+def batches(paths: Iterable[str], decode: Decode, join: Join, batch: int, threads: int) -> Iterator[Batch]:
+    """The images in order. `decode` takes a chunk of paths or fewer, `join` makes a batch of what it gave."""
+    coming, size = iter(paths), chunk_size(batch)
+    readers = max(2, -(-IN_WORK * threads // size))
+    ahead = max(AHEAD, -(-2 * readers * size // batch))
+    decoding: deque[_Decoding] = deque()
+    pool = ThreadPoolExecutor(readers, "hotloop-decode")
     try:
         while True:
-            while free and (some := tuple(islice(coming, len(empty)))):
-                pixels = free.pop()
-                filling.append(
-                    _Filling(some, pixels, tuple(pool.submit(fill, pixels, *slot) for slot in enumerate(some)))
-                )
-            if not filling:
+            while len(decoding) < ahead and (some := tuple(islice(coming, batch))):
+                chunks = [some[at : at + size] for at in range(0, len(some), size)]
+                decoding.append(_Decoding(some, tuple(pool.submit(decode, chunk) for chunk in chunks), size))
+            if not decoding:
                 return
-            batch = filling.popleft().done()
-            yield batch
-            free.append(batch.pixels)
+            yield decoding.popleft().done(join)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -14,7 +15,7 @@ from hotloop.label.headers import ImageError
 from hotloop.label.models import load
 from hotloop.label.network import Network
 from hotloop.label.options import MAX_PIXELS, Preprocess, Resize, Serving
-from hotloop.label.pipeline import Batch, batches
+from hotloop.label.pipeline import Batch, batches, chunk_size, cores
 from hotloop.label.preparing import decoder_for, example_shape
 from hotloop.label.tuning import usual_batch
 from hotloop.model import HotloopError
@@ -130,14 +131,15 @@ class Predictor:
     def computed(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[Batch, Array]]:
         """Batch by batch: always `batch` images of the list, the last padded, wherever in the list a run began."""
         for batch in self.decoded(paths):
-            yield batch, self.network(batch.pixels)
+            yield batch, self.network.run(batch.pixels)
 
     def decoded(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Batch]:
         """What `computed` computes."""
-        import numpy as np
-
-        empty = np.zeros((self.batch, *self.decoder.shape), self.network.dtype)
-        return batches((os.fspath(path) for path in paths), self.decoder.file, empty, self._serving.threads)
+        decoder, batch, size = self.decoder, self.batch, chunk_size(self.batch)
+        decoder.ready(size)
+        names = (os.fspath(path) for path in paths)
+        decode, join = functools.partial(decoder.chunk, size=size), functools.partial(decoder.join, batch=batch)
+        return batches(names, decode, join, batch, self._serving.threads or cores())
 
     def rebatch(self, batch: int) -> None:
         """Another number of examples at once, as long as nobody is calling."""
