@@ -135,3 +135,18 @@ def test_text_without_numbers_is_checked_against_the_values_too() -> None:
     assert same_results(before, [silent(value(9.0), stdout=b"done\n")]).same is False
     assert same_results(before, [silent(value(4.0), stdout=b"done\n")]).same is True
     assert same_results(before, [silent(stdout=b"done\n")]).same is True
+
+
+def words(*rows: float) -> dict[str, Any]:
+    total = sum(rows)
+    return {"dtype": "float32", "shape": [len(rows)], "sum": total, "abs_sum": total, "head": list(rows[:4])}
+
+
+@pytest.mark.parametrize(
+    ("after", "same"), [([words(1.0, 2.0, 3.0)], True), ([words(1.0, 2.0, 4.0)], None), ([words(3.0, 3.0)], None)]
+)
+def test_rows_that_leave_all_at_once_are_compared_by_their_number_and_sums(
+    after: list[dict[str, Any]], same: bool | None
+) -> None:
+    before = Output(b"", (words(1.0), words(2.0), words(3.0)))
+    assert same_results([before, before], [Output(b"", tuple(after))]).same is same

@@ -308,7 +308,8 @@ def _prove(arguments: argparse.Namespace, wanted: Wanted) -> int:
         raise HotloopError(f"`--budget {arguments.budget}` is not a time. Write 60s, 5m or 1h.")
     rules, within = chosen_rules(arguments.select, arguments.ignore), [Path(path) for path in arguments.paths]
     job = kept_job() if arguments.last else Job(_words(arguments.run))
-    _show(fix_program(replace(job, rules=rules, budget=budget, within=within), wanted), arguments)
+    job = replace(job, rules=rules, budget=budget, within=within, say=_say)
+    _show(fix_program(job, wanted), arguments)
     return 0
 
 
@@ -321,7 +322,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         raise HotloopError("`--steps` is a number of steps: at least 1.")
     for path in (arguments.html, arguments.output):
         _check_writable(path)
-    terms = Terms(runs=arguments.runs, limit=Limit(steps=arguments.steps))
+    terms = Terms(runs=arguments.runs, limit=Limit(steps=arguments.steps), say=_say)
     if arguments.program:
         report = compare_revisions(arguments.before, arguments.after, arguments.program, terms)
     else:
@@ -398,6 +399,12 @@ def _width(stream: TextIO) -> int | None:
         return None if os.environ.get("COLUMNS") else os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         return None
+
+
+def _say(sentence: str) -> None:
+    """To somebody who waits."""
+    if sys.stderr.isatty():
+        _complain(sentence)
 
 
 def _complain(sentence: str) -> None:

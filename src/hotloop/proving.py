@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +35,9 @@ class Job:
     rules: Sequence[Rule] = ()
     budget: float = BUDGET
     recording: Recording | None = None
+    recorded: float = 0.0  # when it was made, as files tell the time
     within: Collection[Path] = ()
+    say: Callable[[str], None] = lambda sentence: None  # hears what is going on
 
 
 def fix_program(job: Job, wanted: Wanted) -> Report:
@@ -55,6 +57,8 @@ def fix_program(job: Job, wanted: Wanted) -> Report:
     mended, tried = proof.found(_whole_seconds(recording))
     proved = bool(mended.done)
     notes = list(_summary(report, loop_seconds(recording) or recording.seconds, mended, tried))
+    if job.recording and (newer := [name for name in contents if (root / name).stat().st_mtime > job.recorded]):
+        notes.append(f"{', '.join(newer)} changed after the recording: what was measured may stand on other lines now.")
     if proved and wanted.write:
         notes += written(root, contents, mended.contents, wanted.backup)
     state = "written" if wanted.write else "proved"
@@ -80,10 +84,11 @@ def kept_job() -> Job:
         ended = recording.exit.exception or f"exit code {recording.exit.code}"
         if not recording.meta.get("stopped"):
             raise HotloopError(f"`{' '.join(argv)}` failed in the last recording, before anything is changed: {ended}")
-    return Job(argv, recording=recording)
+    return Job(argv, recording=recording, recorded=path.stat().st_mtime)
 
 
 def _measured(job: Job) -> Recording:
+    job.say(f"measuring {' '.join(job.argv)}")
     recording, done = record(list(job.argv), capture=True, limit=Limit(seconds=FIRST_RUN * job.budget))
     if done.code != 0:
         last = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [recording.exit.exception])[-1]
@@ -120,7 +125,7 @@ def _terms(recording: Recording, job: Job, deadline: float) -> Terms:
     each = (deadline - monotonic()) / (2 * LEAST_RUNS)
     run = main_loop(recording)
     if not recording.meta.get("stopped") and _whole_seconds(recording) <= each:
-        return Terms(minimum=LEAST_RUNS, deadline=deadline)
+        return Terms(minimum=LEAST_RUNS, deadline=deadline, say=job.say)
     if run is None:
         raise HotloopError(
             f"`{' '.join(job.argv)}` takes too long to be tried within {words.duration(job.budget)}, and has no loop "
@@ -128,7 +133,8 @@ def _terms(recording: Recording, job: Job, deadline: float) -> Terms:
         )
     before = run.clock.values[0] if run.clock.values else 0.0
     within = int((each - before) / (run.seconds / run.steps))
-    return Terms(minimum=LEAST_RUNS, deadline=deadline, limit=Limit(2 * each, max(FEWEST, min(run.steps, within))))
+    limit = Limit(2 * each, max(FEWEST, min(run.steps, within)))
+    return Terms(minimum=LEAST_RUNS, deadline=deadline, limit=limit, say=job.say)
 
 
 # -- what is tried -----------------------------------------------------------------------------------------------------

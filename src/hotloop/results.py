@@ -91,8 +91,7 @@ def _same_values(
     if cut:
         before, after = ([values[: min(counts)] for values in side] for side in (before, after))
     elif len(counts) != 1:
-        seen = f"{len(before[0])} before and {len(after[0])} after"
-        return Likeness(None, notes=(f"values {what}: {seen}, so they cannot be paired",))
+        return _in_portions(before, after, what)
     known, *others = before
     steady = [i for i, value in enumerate(known) if all(_same_value(value, other[i]) for other in others)]
     for values in after:
@@ -108,6 +107,32 @@ def _same_values(
         random=len(varying),
         moved=sum(wandered(runs[: len(before)], runs[len(before) :]) for runs in varying),
     )
+
+
+def _in_portions(before: Sequence[Values], after: Sequence[Values], what: str) -> Likeness:
+    """A hundred rows may leave one by one or all at once: as many numbers with the same sums are taken for the same."""
+    seen = f"values {what}: {len(before[0])} before and {len(after[0])} after"
+    known, *others = [_totals(values) for values in (*before, *after)]
+    same = all(
+        one.keys() == known.keys()
+        and all(one[dtype][0] == known[dtype][0] for dtype in known)
+        and all(close(a, b, known[d][2]) for d in known for a, b in zip(one[d][1:], known[d][1:], strict=True))
+        for one in others
+    )
+    if not same or not known:
+        return Likeness(None, notes=(f"{seen}, so they cannot be paired",))
+    count = sum(int(total[0]) for total in known.values())
+    return Likeness(True, count, (f"{seen}, in which are as many numbers with the same sums",), exact=False)
+
+
+def _totals(values: Values) -> dict[str, tuple[float, float, float]]:
+    """How many numbers of each type, their sum and that of their sizes."""
+    found: dict[str, tuple[float, float, float]] = {}
+    for value in values:
+        count, total, size = found.get(str(value.get("dtype")), (0.0, 0.0, 0.0))
+        more = math.prod(value.get("shape") or ()), _number(value.get("sum")), _number(value.get("abs_sum"))
+        found[str(value.get("dtype"))] = count + more[0], total + more[1], size + more[2]
+    return found
 
 
 def _words(value: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -25,6 +25,10 @@ LAST_WORDS = 3  # lines of a traceback that are kept
 ENOUGH = 2  # runs of each, below which nothing is known of the noise
 
 
+def _nothing(sentence: str) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class Terms:
     """How a comparison is held: at most `runs` of each, at least `minimum`, until `deadline` (on the monotonic clock).
@@ -37,6 +41,7 @@ class Terms:
     limit: Limit = NO_LIMIT
     deadline: float = float("inf")
     runner: Runner = record
+    say: Callable[[str], None] = _nothing  # hears what is going on
 
 
 @dataclass
@@ -94,6 +99,7 @@ def trials(
             break
         order = [before, *open_ones]
         for contender in reversed(order) if turn % 2 else order:
+            terms.say(f"round {turn + 1} of at most {terms.runs}: {contender.name}")
             contender.run(terms)
             if before.failure:
                 raise HotloopError(
