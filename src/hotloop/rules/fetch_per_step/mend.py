@@ -73,6 +73,10 @@ def _require_quiet(group: Group) -> None:
     block = statements_around(group.calls[0].where.scope.module, _statement(group.calls[0]))
     mine = [_statement(call) for call in group.calls]
     between = block[block.index(mine[0]) : block.index(mine[-1])]
+    session = ast.unparse(getattr(group.calls[0].node.func, "value", group.calls[0].node.func))
+    for other in between:
+        if other not in mine and any(ast.unparse(n) == session for n in ast.walk(other) if isinstance(n, ast.expr)):
+            raise Refused(f"`{session}` is used in between", other)
     for call, statement in zip(group.calls[1:], mine[1:], strict=True):
         stored, needed = set(names_stored(statement)), names_read(call.node)
         if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name | ast.Tuple | ast.List):

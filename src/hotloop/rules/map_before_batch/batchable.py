@@ -20,6 +20,7 @@ PLAIN = ""  # a number, a type, a string: the same for all elements
 RESHAPES = re.compile(r"(one_hot|expand_dims|decode_raw|TextVectorization\(\))$")
 KEEPS = re.compile(r"^(tf|keras)\.|Rescaling\(\)$")
 NOT_AS_IT_IS = re.compile(r"Normalization\(\)$|\.shape$")
+ENCODES = re.compile(r"(Lookup|Discretization|Hashing|TextVectorization)\(\)$")
 TYPE = re.compile(r"^(tf|np)\.(dtypes\.)?\w*(float|int|bool|string|double|complex)\w*$")
 
 Shapes = dict[str, str]  # of names and of what stands under a key: which shape it has, by where it comes from
@@ -147,10 +148,20 @@ class _Follower:
             if shape == PLAIN:
                 return PLAIN  # `float(size)`
             raise Refused(f"`{ast.unparse(expr.func)}` may mean something else of a batch", expr)
+        if ENCODES.search(name) and not self._gives_numbers(expr.func, scope):
+            raise Refused(f"`{ast.unparse(expr.func)}` may encode a batch as one element", expr)
         if name.endswith(".where") and len(given) < 3:
             raise Refused("`tf.where` with one argument gives positions", expr)
         shape = self._met(given, expr, shapes, scope, depth)
         return f"{name}({shape})" if RESHAPES.search(name) and shape != PLAIN else shape
+
+    def _gives_numbers(self, layer: ast.expr, scope: Scope) -> bool:
+        """Whether a layer that looks words up gives the number of each, as it does unless told otherwise."""
+        found = self.project.literal(layer.id, scope) if isinstance(layer, ast.Name) else None
+        if found is None or not isinstance(found[0], ast.Call):
+            return False
+        modes = [k.value for k in found[0].keywords if k.arg in ("output_mode", None)]
+        return all(isinstance(mode, ast.Constant) and mode.value == "int" for mode in modes)
 
     def _followed(self, expr: ast.Call, function: Scope, shapes: Shapes, scope: Scope, depth: int) -> str:
         if any(isinstance(a, ast.Starred) for a in expr.args) or any(k.arg is None for k in expr.keywords):

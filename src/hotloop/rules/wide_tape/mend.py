@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.moving import not_found
+from hotloop.rules.moving import MUTATORS, not_found
 from hotloop.source.module import Call, Loop, last_name, names_read, names_stored, place_of
 from hotloop.source.project import loops_of
 from hotloop.source.rewrite import Refused, Rewriter, body_of, substituted, with_body
@@ -94,7 +94,7 @@ def _require_own_steps(node: ast.With, loop: Loop, cut: int, tape: str, taken: l
     for around in (loop, *loops_of(loop.where)):
         if node in around.where.withs and around.iterable is not None:
             _require_given(around.iterable)
-    carried = _carried(node, loop, forward)
+    carried = _carried(node, loop, forward) or _collected(loop, forward)
     if carried is not None:
         raise Refused(f"`{carried[0]}` is carried from step to step, and the gradient goes through it", carried[1])
 
@@ -137,6 +137,23 @@ def _carried(node: ast.With, loop: Loop, forward: list[ast.stmt]) -> tuple[str, 
             return ast.unparse(statement.target), statement
         if isinstance(statement, ast.Assign | ast.AnnAssign | ast.With | ast.For):
             made |= set(names_stored(statement))
+    return None
+
+
+def _collected(loop: Loop, forward: list[ast.stmt]) -> tuple[str, ast.AST] | None:
+    """A list or dict that the step fills and the forward pass reads: `states.append(h)`, `f(states[-1])`."""
+    filled: dict[str, ast.AST] = {}
+    receivers: set[int] = set()
+    for node in ast.walk(loop.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+            filled.setdefault(ast.unparse(node.func.value), node)
+            receivers.add(id(node.func.value))
+        elif isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            filled.setdefault(ast.unparse(node.value), node)
+            receivers.add(id(node.value))
+    for part in (inner for statement in forward for inner in ast.walk(statement)):
+        if isinstance(part, ast.Name | ast.Attribute) and id(part) not in receivers and ast.unparse(part) in filled:
+            return ast.unparse(part), filled[ast.unparse(part)]
     return None
 
 
