@@ -91,6 +91,74 @@ with tf.GradientTape(persistent=True) as tape:
 print(" ".join(f"{mean:.5f}" for mean in means), classes, f"{float(w):.5f}")
 """,
     ),
+    "rows, examples and parts that come one at a time": (
+        "growing-concat, row-by-row, unrolled-loop, example-loop-in-step, python-object-argument, predict-in-loop",
+        """
+import numpy as np
+
+labels = tf.reduce_sum(x, axis=1, keepdims=True)
+mse = tf.keras.losses.MeanSquaredError()
+
+@tf.function
+def swing(state, damp):
+    return damp(state), tf.reduce_sum(state)
+
+@tf.function
+def summed(v):
+    total = tf.zeros([4])
+    for t in range(64):
+        total += v[t] * 0.5
+    return total
+
+@tf.function
+def spread(v):
+    return tf.map_fn(lambda row: tf.reduce_max(row) - tf.reduce_min(row) + tf.reduce_mean(row * row), v)
+
+@tf.function
+def loss_of(v, y):
+    loss = 0.0
+    for i in range(64):
+        loss += mse(y[i : i + 1], net(v[i : i + 1])) / 64
+    return loss
+
+found, largest = None, np.array([])
+state = tf.ones([2])
+for batch in data:
+    y = net(batch)
+    if found is None:
+        found = y
+    else:
+        found = tf.concat([found, y], 0)
+    largest = np.append(largest, y.numpy().max())
+    state, total = swing(state, lambda s: s * 0.99)
+rows = np.asarray(x[:20])
+means = []
+for i, row in enumerate(rows):
+    means.append(float(net.predict(row[None], verbose=0).mean()))
+print(found.shape, f"{float(tf.reduce_sum(found)):.4f} {largest.sum():.4f} {float(total):.3f} {sum(means):.4f}")
+print(f"{float(tf.reduce_sum(spread(x))):.4f} {float(loss_of(x, labels)):.4f} {float(summed(x)[0]):.4f}")
+""",
+    ),
+    "models that are built, compiled and fitted in a loop": (
+        "compile-in-loop, fit-in-loop, model-built-in-loop",
+        """
+import numpy as np
+
+rows = np.asarray(x)
+sums = rows.sum(axis=1, keepdims=True)
+
+def last(batch):
+    metric = tf.keras.metrics.MeanSquaredError()
+    metric.update_state(sums[:8], net(batch))
+    return float(metric.result())
+
+for step in range(8):
+    net.compile(optimizer=tf.keras.optimizers.SGD(0.1 / (step + 1)), loss="mse", metrics=["mae"])
+    history = net.fit(rows[step : step + 1], sums[step : step + 1], epochs=1, verbose=0)
+    loss, error = net.evaluate(rows[step : step + 1], sums[step : step + 1], verbose=0)
+    print(f"{history.history['loss'][0]:.4f} {loss:.4f} {error:.4f} {last(rows[:8]):.4f}")
+""",
+    ),
     "sessions that are kept, and fetches one by one": (
         "session-kept-open, fetch-per-step",
         """

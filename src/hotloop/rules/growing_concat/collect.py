@@ -161,7 +161,7 @@ def _refuse_handlers(loop: ast.AST, statement: ast.stmt, scope: Scope) -> None:
 
 def _begin(rewriter: Rewriter, plan: Plan, parts: str) -> None:
     start = _start(plan)
-    if plan.begins_with == "none" and (start is None or ast.unparse(start.value) != "None"):
+    if plan.begins_with == "none" and not _is_none(plan):
         raise Refused(f"`{plan.name}` is not plainly `None` before the loop", plan.replaced)
     if start is not None:
         assert isinstance(start.value, ast.expr)
@@ -173,6 +173,14 @@ def _begin(rewriter: Rewriter, plan: Plan, parts: str) -> None:
         return
     line = f"{parts} = [{plan.name}]" if plan.begins_with == "value" else f"{parts} = []"
     put_before(rewriter, plan.loop, rewriter.parse_block(line)[0])
+
+
+def _is_none(plan: Plan) -> bool:
+    """Whether the one value that it has before the loop is `None`."""
+    inside = {id(node) for node in ast.walk(plan.loop)}
+    bindings = [b for b in plan.growth.where.scope.bindings[plan.name] if id(b.node) not in inside]
+    before = [b for b in bindings if _lineno(b.node) < _lineno(plan.loop)]
+    return len(before) == 1 and before[0].value is not None and ast.unparse(before[0].value) == "None"
 
 
 def _start(plan: Plan) -> ast.Assign | None:
