@@ -45,7 +45,7 @@ class Labeller:
 def label(paths, output):
     """Counted from when the actor is ready: Ray starts its workers anew for each turn. What was decoded by then is free."""
     data = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=max(1, len(paths) // BATCH))
-    data = data.map_batches(load, batch_size=BATCH)
+    data = data.map_batches(load, batch_size=BATCH, num_cpus=0.5)  # as many as the actor's, and Ray would make one of both
     data = data.map_batches(Labeller, batch_size=BATCH, compute=ray.data.ActorPoolStrategy(size=1))
     with open(output, "w") as f:
         for batch in data.iter_batches(batch_size=BATCH):
