@@ -50,19 +50,22 @@ def hoist_statement(
 
 
 def hoist_definition(
-    rewriter: Rewriter, node: ast.FunctionDef | ast.AsyncFunctionDef, where: Context, anchor: ast.stmt
+    rewriter: Rewriter,
+    node: ast.FunctionDef | ast.AsyncFunctionDef,
+    where: Context,
+    anchor: ast.stmt,
+    changes: Changes | None = None,
 ) -> None:
     """Move a function that the body of a loop defines before `anchor`, with the blank lines that belong around it."""
     moved = rewriter.statement(node)
     rewriter.replace(moved)
-    define_before(rewriter, moved, anchor)
+    define_before(rewriter, substituted(moved, changes or {}), anchor)
     body: list[ast.stmt] = getattr(where.loop.node, "body", []) if where.loop else []
     if body[:1] == [node] and len(body) > 1:
-        following = rewriter.statement(body[1])
-        lines = list(following.leading_lines)
-        while lines and lines[0].comment is None:
-            lines.pop(0)
-        rewriter.replace(following, following.with_changes(leading_lines=lines))
+        for line in rewriter.statement(body[1]).leading_lines:
+            if line.comment is not None:
+                break
+            rewriter.replace(line)
 
 
 def define_before(rewriter: Rewriter, definition: Any, anchor: ast.stmt) -> None:

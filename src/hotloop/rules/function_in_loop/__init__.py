@@ -12,8 +12,8 @@ Create it once, before the loop (or at module level), and pass what changes as t
 **Not when**
 
 One function per task, per model or per configuration is right when each is then called many times. A function that
-closes over a value the loop changes would keep the first value if it were moved: it is reported, but not mended; pass
-the value as an argument first.
+closes over a value the loop changes would keep the first value if it were only moved: a tensor or a number becomes an
+argument of it, and anything else is reported but not mended; pass it as an argument first.
 """
 
 from __future__ import annotations

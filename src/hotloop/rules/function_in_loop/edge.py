@@ -57,7 +57,7 @@ def through_a_call(batches):
 
 
 def captured(batches):
-    # Rebuilt because it must see the new scale: still slow, but moving it would change the result.
+    # Rebuilt because it must see the new scale: moved as it is, it would keep the first.
     for i, batch in enumerate(batches):
         scale = tf.constant(1.0 + i)
 

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.function_in_loop.captured import captured, hand_over
 from hotloop.rules.hoisting import (
     assigned_name,
     free_name,
@@ -59,12 +60,14 @@ def _definition(scope: Scope, project: Project) -> Fix:
     refuse_second_binding(scope.name, node, where)
     needed = needs([node], where.scope, project)
     needed.pop(scope.name, None)
-    anchor = way_out(where, needed, scope.name)
+    handed = captured(scope, needed, project)
+    anchor = way_out(where, {n: at for n, at in needed.items() if n not in handed}, scope.name)
     _refuse_calls_at_definition(node, where, project)
     refuse_python(node.body, scope, scope.name, project)
 
     rewriter = Rewriter(where.scope.module)
-    hoist_definition(rewriter, node, where, anchor)
+    changes = hand_over(rewriter, scope, handed) if handed else {}
+    hoist_definition(rewriter, node, where, anchor, changes)
     return rewriter.fix(f"create `{scope.name}` once, before the loop", "verify")
 
 
