@@ -76,7 +76,7 @@ def peers(images: int = 0) -> dict[str, Peer]:
         "session": Peer("session", "one session, one image at a time", ["1"]),
         "batched": Peer("session", f"one session, batches of {BATCH} by hand", by_hand),
         "keras": Peer("keras", "Keras `predict` over tf.data", by_hand),
-        "onnx": Peer("onnx", "ONNX Runtime, OpenCV decoding in threads", by_hand),
+        "onnx": Peer("onnx", "ONNX Runtime, OpenCV decoding in threads (its pixels differ)", by_hand),
         "ray": Peer("ray", "Ray Data, an actor written by hand", by_hand),
         "decode": Peer("decode", "decoding alone"),
         "compute": Peer("compute", "computing alone"),

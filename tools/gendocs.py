@@ -161,7 +161,7 @@ def _labelled(one: dict[str, Any]) -> str:
     rows = [f"| {one['network']} | images/s | `hotloop label` is | scores off by |", "|---|---|---|---|"]
     for name, words in one["words"].items():
         found = one["faster"].get(name)
-        ratio = f"{_interval(found['ratio'], found['interval'])} times as fast" if found else ""
+        ratio = "{:.3g}x as fast ({:.3g} to {:.3g})".format(found["ratio"], *found["interval"]) if found else ""
         off = f"{one['off'][name]:.1g}" if name in one["off"] else ""
         rows.append(f"| {words} | {one['rates'][name]:.4g} | {ratio} | {off} |")
     reached = {name: _interval(found["ratio"], found["interval"]) for name, found in one["reached"].items()}
