@@ -145,6 +145,17 @@ def test_programs_that_are_ended_are_timed_and_compared_over_the_steps_that_both
     assert "compared over the first 20 steps" in outcome.notes[-1]
 
 
+def test_the_trace_of_a_first_step_does_not_count_against_a_program_that_was_ended_early() -> None:
+    def traced() -> Run:
+        first = loop(3, 9, [(1.0, 9.0), *((9 + i / 100, 9.01 + i / 100) for i in range(60))])
+        recording, done = ran(0.0, "".join(f"loss {i}.5\n" for i in range(60)), loops=(first,))
+        return recording, replace(done, stopped=True)
+
+    outcome, _ = judged([cut(0.1, 21), cut(0.11, 20)], [traced()], limit=Limit(steps=20))
+    assert outcome.verdict == "faster"
+    assert outcome.after_seconds == pytest.approx(0.2)
+
+
 def test_another_answer_within_the_steps_that_both_made_is_different() -> None:
     lines = [f"loss {i}.5" for i in range(60)]
     wrong = "\n".join([*lines[:10], "loss 9.9", *lines[11:]])
@@ -191,7 +202,11 @@ def test_once_the_leader_is_faster_the_others_are_left_as_they_are() -> None:
 
 def test_there_is_an_end_to_it_when_time_is_up() -> None:
     outcome, order = judged([ran(4.0)], [ran(1.0)], deadline=0.0)
-    assert (outcome.verdict, outcome.notes, order) == ("inconclusive", ("there was no time for enough runs",), [])
+    assert (outcome.verdict, outcome.notes, order) == (
+        "inconclusive",
+        ("there was no time for enough runs: allow for more",),
+        [],
+    )
 
 
 def seconds_of(*loops: LoopRun) -> float | None:

@@ -34,7 +34,7 @@ def compare_revisions(before: str, after: str, argv: Sequence[str], terms: Terms
 
 
 def _report(outcome: Trial) -> Report:
-    return Report(command="compare", trials=(outcome,))
+    return Report(command="compare", trials=(outcome,), meta={"argv": [outcome.before, outcome.after]})
 
 
 def exit_code(report: Report) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from hotloop import series
@@ -56,17 +56,17 @@ def main_loop(recording: Recording, steps: int = FEWEST) -> LoopRun | None:
 
 
 def first_steps(recording: Recording, steps: int) -> float | None:
-    """Seconds from the beginning of the main loop's first step to the end of that many; None: it did not come so far.
+    """What that many steps of the main loop take once it is warm, by those that it made; None: they were fewer.
 
-    This is how two programs are compared that were ended, not quite on the same step.
+    This is how two programs are compared that were ended, not quite on the same step: a trace that the whole program
+    would make once must not count as if it were made every so many steps.
     """
     run = main_loop(recording, steps)
-    if run is None or not run.clock.values:
+    if run is None:
         return None
-    at, clock = run.clock.at, run.clock.values
-    index = bisect_right(at, steps) - 1
-    mean = run.step_seconds.values[min(index, len(run.step_seconds.values) - 1)]
-    return clock[index] + mean * (steps - at[index]) - clock[0]
+    values = run.step_seconds.values[: bisect_left(run.step_seconds.at, steps)]
+    rest = values[series.warm_up(values) :]
+    return steps * sum(rest) / len(rest) if rest else None
 
 
 @dataclass(frozen=True)

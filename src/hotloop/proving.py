@@ -11,7 +11,7 @@ from time import monotonic
 from hotloop import words
 from hotloop.check import check
 from hotloop.fix import Wanted, change, in_order, refused, written
-from hotloop.laps import FEWEST, loop_seconds, main_loop
+from hotloop.laps import loop_seconds, main_loop
 from hotloop.mending import Contents, Key, Mended, diff, key, mend, read_project
 from hotloop.model import Finding, HotloopError, Recording, Refusal, Report, Trial
 from hotloop.record import Limit, record
@@ -23,6 +23,7 @@ from hotloop.workshop import Workshop
 BUDGET = 600.0  # seconds
 FIRST_RUN = 0.2  # of the budget: a program that takes longer is ended, and compared over its first steps
 LEAST_RUNS = 3
+FEWEST_STEPS = 20  # over which a program is compared that is ended early
 MOST_ALONE = 5  # candidates that are tried alone; the rest is tried with all others only
 TOGETHER, GAINED = "all fixes", "those that gained"
 
@@ -133,7 +134,7 @@ def _terms(recording: Recording, job: Job, deadline: float) -> Terms:
         )
     before = run.clock.values[0] if run.clock.values else 0.0
     within = int((each - before) / (run.seconds / run.steps))
-    limit = Limit(2 * each, max(FEWEST, min(run.steps, within)))
+    limit = Limit(2 * each, min(run.steps, max(FEWEST_STEPS, within)))
     return Terms(minimum=LEAST_RUNS, deadline=deadline, limit=limit, say=job.say)
 
 

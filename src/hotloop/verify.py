@@ -125,7 +125,7 @@ def _sameness(before: Contender, one: Contender) -> Sameness:
     if one.failure:
         return Sameness(False, (f"`{one.name}` fails: {one.failure}",))
     if len(one.outputs) < ENOUGH:
-        return Sameness(None, ("there was no time for enough runs",))
+        return Sameness(None, ("there was no time for enough runs: allow for more",))
     return same_results(before.outputs[: len(one.outputs)], one.outputs)
 
 
@@ -189,7 +189,7 @@ def _conclude(one: Contender, two: Contender, terms: Terms) -> Trial:
     elif timing.whole_run:
         notes.append("no loop ran on one side: timed by the whole run less the imports of TensorFlow and Keras")
     elif terms.limit.steps:
-        notes.append(f"compared over the first {terms.limit.steps} steps of the main loop")
+        notes.append(f"compared over the first {terms.limit.steps} steps of the main loop, less its warm-up")
     elif verdict == "faster":
         ratio, _, high = _ratio(*([recording.seconds for recording in side.recordings] for side in _paired(one, two)))
         if high < SLOWER:
