@@ -40,12 +40,16 @@ rule: $(STAMP) ## NAME=some-ailment: a new rule folder, whose questions fail unt
 rerecord: $(STAMP) ## [NAME=some-ailment]: record every rule's specimens again (needs TensorFlow, takes minutes)
 	$(PY) tools/rerecord.py $(NAME)
 
-bench: $(STAMP) ## measure what recording and checking cost and what the fixes gain, into bench/results/
+bench: $(STAMP) ## measure what recording, checking and labelling cost and what the fixes gain, into bench/results/
 	$(PY) bench/overhead.py
 	$(PY) bench/specimens.py
 	$(PY) bench/check.py
 	$(PY) bench/crater.py --check
 	$(PY) bench/fixes.py
+	$(PY) bench/label.py
+	$(PY) bench/label.py --network mobilenet
+	$(PY) bench/label.py --network mobilenet --flat 20000
+	$(PY) bench/label.py --demo
 
 $(STAMP): pyproject.toml constraints.txt
 	@for python in python3.11 python3; do \
