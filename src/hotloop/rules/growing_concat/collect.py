@@ -35,23 +35,39 @@ class Plan:
 
 def collect(finding: Finding, project: Project) -> Fix:
     module = project.modules[finding.place.path]
-    growth = next((g for g in growths(module, project) if place_of(module, g.statement) == finding.place), None)
+    known = list(growths(module, project))
+    growth = next((g for g in known if place_of(module, g.statement) == finding.place), None)
     if growth is None:
         raise Refused("the source is no longer what was checked")
-    plan = _planned(growth, project)
     rewriter = Rewriter(module)
-    parts = free_name(f"{plan.name}_parts", growth.where.scope)
-    _begin(rewriter, plan, parts)
-    _append(rewriter, plan, parts)
-    rewriter.after(rewriter.statement(plan.loop), _joined(rewriter, plan, parts))
-    return rewriter.fix(f"collect the parts of `{plan.name}` in a list", "verify")
+    plans = _planned(growth, known, project)
+    parts = {plan.name: free_name(f"{plan.name}_parts", growth.where.scope) for plan in plans}
+    for plan in plans:
+        _begin(rewriter, plan, parts[plan.name])
+    _append(rewriter, plans, parts)
+    joined = [_joined(rewriter, plan, parts[plan.name]) for plan in plans]
+    rewriter.after(rewriter.statement(plans[0].loop), *joined)
+    names = " and ".join(f"`{plan.name}`" for plan in plans)
+    return rewriter.fix(f"collect the parts of {names} in a list", "verify")
 
 
 # -- whether it may be done --------------------------------------------------------------------------------------------
 
 
-def _planned(growth: Growth, project: Project) -> Plan:
-    target, scope, loop = growth.statement.targets[0], growth.where.scope, growth.loops[-1]
+def _planned(growth: Growth, known: list[Growth], project: Project) -> list[Plan]:
+    """One plan for each name that grows in the same statement: the growth, or the `if` that begins several."""
+    loop = growth.loops[-1]
+    choice = _choice(growth, loop)
+    if choice is None:
+        return [_plan(growth, None, loop, project)]
+    together = [g for g in known if g.statement in choice.orelse]
+    if not len(together) == len(choice.orelse) == len(choice.body) or any(g.loops[-1] is not loop for g in together):
+        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", choice)
+    return [_plan(one, choice, loop, project) for one in together]
+
+
+def _plan(growth: Growth, choice: ast.If | None, loop: Loop, project: Project) -> Plan:
+    target, scope = growth.statement.targets[0], growth.where.scope
     if not isinstance(target, ast.Name):
         raise Refused(f"others may read `{growth.target}` while the loop runs: collect in a local name first", target)
     if not isinstance(loop.node, ast.For | ast.While):
@@ -59,13 +75,13 @@ def _planned(growth: Growth, project: Project) -> Plan:
     if project.traced(growth.where) or _is_tensor_loop(loop, project):
         raise Refused("the loop is compiled: write the parts into a `tf.TensorArray` instead", loop.node)
     added, in_front = _added(growth)
-    replaced, begins = _beginning(growth, added, loop)
-    name = target.id
-    _refuse_other_reads(name, growth, replaced, loop.node)
-    _refuse_far_reads(name, scope)
+    replaced = choice or growth.statement
+    begins = _beginning(growth, choice, added, loop) if choice else "value"
+    _refuse_other_reads(target.id, replaced, loop.node)
+    _refuse_far_reads(target.id, scope)
     _refuse_handlers(loop.node, growth.statement, scope)
     refuse_shared(added, growth.where, loop, project)
-    return Plan(growth, name, loop.node, added, in_front, replaced, begins)
+    return Plan(growth, target.id, loop.node, added, in_front, replaced, begins)
 
 
 def _is_tensor_loop(loop: Loop, project: Project) -> bool:
@@ -94,25 +110,31 @@ def _added(growth: Growth) -> tuple[list[ast.expr], bool]:
     raise Refused(f"it grows on both sides of `{growth.target}`", growth.statement)
 
 
-def _beginning(growth: Growth, added: list[ast.expr], loop: Loop) -> tuple[ast.stmt, str]:
+def _choice(growth: Growth, loop: Loop) -> ast.If | None:
     """`if x is None: x = y` before `else: x = concat([x, y])`: the whole `if` is one `append`."""
-    for node in ast.walk(loop.node):
-        if isinstance(node, ast.If) and growth.statement in node.orelse:
-            break
-    else:
-        return growth.statement, "value"
-    first = node.body[0]
-    same = isinstance(first, ast.Assign) and [ast.unparse(t) for t in first.targets] == [growth.target]
-    if len(node.body) + len(node.orelse) > 2 or len(added) > 1 or not same or not isinstance(first, ast.Assign):
-        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", node)
-    if ast.dump(first.value) != ast.dump(added[0]):
-        raise Refused(f"the first part of `{growth.target}` is made otherwise than the rest", node)
-    test = ast.unparse(node.test)
-    if test == f"{growth.target} is None":
-        return node, "none"
+    ifs = (node for node in ast.walk(loop.node) if isinstance(node, ast.If))
+    return next((node for node in ifs if growth.statement in node.orelse), None)
+
+
+def _beginning(growth: Growth, choice: ast.If, added: list[ast.expr], loop: Loop) -> str:
+    """How the first part is told from the others: `none`, or `first` by a count."""
+    firsts = [
+        s for s in choice.body if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [growth.target]
+    ]
+    if len(firsts) != 1 or len(added) > 1:
+        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", choice)
+    if ast.dump(firsts[0].value) != ast.dump(added[0]):
+        raise Refused(f"the first part of `{growth.target}` is made otherwise than the rest", choice)
+    test = ast.unparse(choice.test)
+    if test in {f"{name} is None" for s in choice.body for name in _stored(s)}:
+        return "none"
     if test in _first_tests(loop) and len(growth.loops) == 1:
-        return node, "first"
-    raise Refused(f"whether `{test}` holds in the first step alone cannot be seen", node)
+        return "first"
+    raise Refused(f"whether `{test}` holds in the first step alone cannot be seen", choice)
+
+
+def _stored(statement: ast.stmt) -> list[str]:
+    return [ast.unparse(target) for target in getattr(statement, "targets", [])]
 
 
 def _first_tests(loop: Loop) -> set[str]:
@@ -128,7 +150,7 @@ def _first_tests(loop: Loop) -> set[str]:
     return {f"{index.id} == 0", f"not {index.id}"}
 
 
-def _refuse_other_reads(name: str, growth: Growth, replaced: ast.stmt, loop: ast.AST) -> None:
+def _refuse_other_reads(name: str, replaced: ast.stmt, loop: ast.AST) -> None:
     excused = {id(node) for node in ast.walk(replaced)}
     for node in ast.walk(loop):
         if isinstance(node, ast.Name) and node.id == name and id(node) not in excused:
@@ -203,14 +225,18 @@ def _lineno(node: ast.AST) -> int:
     return getattr(node, "lineno", 0)
 
 
-def _append(rewriter: Rewriter, plan: Plan, parts: str) -> None:
-    added = [rewriter.code(rewriter.expression(part)) for part in plan.added]
-    text = f"{parts}.append({added[0]})" if len(added) == 1 else f"{parts}.extend([{', '.join(added)}])"
-    old: Any = rewriter.statement(plan.replaced)
-    new: Any = rewriter.parse_block(text)[0]
-    if plan.replaced is plan.growth.statement:
-        new = old.with_changes(body=new.body)  # with the comment behind it
-    rewriter.replace(old, new.with_changes(leading_lines=old.leading_lines))
+def _append(rewriter: Rewriter, plans: list[Plan], parts: dict[str, str]) -> None:
+    lines = []
+    for plan in plans:
+        added = [rewriter.code(rewriter.expression(part)) for part in plan.added]
+        many = f"{parts[plan.name]}.extend([{', '.join(added)}])"
+        lines.append(f"{parts[plan.name]}.append({added[0]})" if len(added) == 1 else many)
+    old: Any = rewriter.statement(plans[0].replaced)
+    new: list[Any] = list(rewriter.parse_block("\n".join(lines)))
+    if plans[0].replaced is plans[0].growth.statement:
+        new[0] = old.with_changes(body=new[0].body)  # with the comment behind it
+    new[0] = new[0].with_changes(leading_lines=old.leading_lines)
+    rewriter.replace(old, *new)
 
 
 def _joined(rewriter: Rewriter, plan: Plan, parts: str) -> Any:
