@@ -41,7 +41,7 @@ def take_out(finding: Finding, project: Project, keyword: str = "") -> Splice:
 
 
 def _is_all(node: ast.Call, splice: Splice, keyword: str) -> bool:
-    """`run_functions_eagerly(run_eagerly=True)`: without its one argument the call is nothing."""
+    """`switch(on=True)`, a statement: without its one argument the call is nothing."""
     statement = splice.module.contexts[node].statement
     alone = len(node.keywords) + len(node.args) == 1
     return alone and isinstance(statement, ast.Expr) and statement.value is node and keyword != "dtype"

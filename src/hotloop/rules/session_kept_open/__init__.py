@@ -15,7 +15,7 @@ variables of its own, take out what is needed with `sess.run`, then leave the `w
 
 There are a handful of them, or something closes them all later. Open sessions do not slow each other down: this is
 about memory. The fix closes each session at the end of its step, where nothing reads what kept it; it is tried before
-it is written. Opening one session only is the business of `session-in-loop`.
+it is written. That each step opens one of its own is another matter, of time.
 """
 
 from __future__ import annotations
