@@ -51,16 +51,43 @@ def adds_axis(data: ast.expr, scope: Scope, project: Project) -> ast.expr | None
     return None
 
 
+def reshaped(data: ast.expr, scope: Scope, project: Project) -> tuple[ast.expr, list[ast.expr]] | None:
+    """`row`, and `a, b`, of `row.reshape(1, a, b)` or `np.reshape(row, (1, a, b))`: one row as a batch of one."""
+    if not isinstance(data, ast.Call) or data.keywords:
+        return None
+    row, given = (
+        (data.args[0], data.args[1:]) if project.name_of(data.func, scope) == "np.reshape" else (None, data.args)
+    )
+    if row is None and isinstance(data.func, ast.Attribute) and data.func.attr == "reshape":
+        row = data.func.value
+    sizes = given[0].elts if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List) else given
+    one = len(sizes) > 1 and isinstance(sizes[0], ast.Constant) and sizes[0].value == 1
+    return (row, list(sizes[1:])) if row is not None and one else None
+
+
 def all_of(whole: str, count: str) -> str:
     """`x` where as many rows are counted as it has; else as many of them."""
     own = {f"{whole}.shape[0]", f"len({whole})", f"tf.shape({whole})[0]", f"int({whole}.shape[0])"}
     return whole if count in own else f"{whole}[:{count}]"
 
 
-def is_array(expr: ast.expr, where: Context, project: Project) -> bool:
+def is_array(expr: ast.expr, where: Context, project: Project, depth: int = 4) -> bool:
     """Surely an array or a tensor; a list of rows is not one."""
     name = project.name_of(expr, where.scope)
-    return (name.startswith("np.") and name.endswith("()")) or is_tensor(expr, where, project)
+    if (name.startswith("np.") and name.endswith("()")) or is_tensor(expr, where, project):
+        return True
+    if name.startswith("keras.datasets.") or depth == 0:
+        return name.endswith("load_data()")
+    if isinstance(expr, ast.BinOp):
+        return is_array(expr.left, where, project, depth - 1) or is_array(expr.right, where, project, depth - 1)
+    if isinstance(expr, ast.Subscript):
+        return isinstance(expr.slice, ast.Slice) and is_array(expr.value, where, project, depth - 1)
+    if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and expr.func.attr in ("astype", "reshape"):
+        return is_array(expr.func.value, where, project, depth - 1)
+    if not isinstance(expr, ast.Name):
+        return False
+    bound = project.bindings(expr.id, where.scope)
+    return bool(bound) and all(b.value is not None and is_array(b.value, b.where, project, depth - 1) for b in bound)
 
 
 def drop_row(rewriter: Rewriter, data: ast.expr, call: Call, loop: Loop) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import MODEL_CHANGES, changed_names, names_in, put_before, root_name
 from hotloop.rules.on_batch import renamed_call
-from hotloop.rules.single_rows import adds_axis, all_of, drop_row, is_array, spelled, whole_of
-from hotloop.rules.vectors import index_of
-from hotloop.source.module import Call, Loop
+from hotloop.rules.single_rows import adds_axis, all_of, drop_row, is_array, reshaped, spelled, whole_of
+from hotloop.rules.vectors import index_of, is_tensor
+from hotloop.source.module import Call, Loop, Scope
 from hotloop.source.rewrite import Rewriter
 
 if TYPE_CHECKING:
@@ -97,27 +97,44 @@ def _numbered(data: ast.expr, loop: Loop, project: Project) -> Rows | None:
 
 
 def _plain(rewriter: Rewriter, data: ast.expr, loop: Loop, project: Project) -> Rows | None:
-    """`for row in rows`, also with its number or beside something else, and `row[None]`."""
+    """`for row in rows`, also with its number or beside something else, and `row[None]` or `row.reshape(1, 8)`."""
     node, scope = loop.node, loop.where.scope
-    said = spelled(data, scope)
-    row = adds_axis(said, scope, project) if said is not None else None
-    if not isinstance(node, ast.For) or not isinstance(row, ast.Name):
-        return None
-    stores = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == row.id and isinstance(n.ctx, ast.Store)]
-    if len(stores) != 1:
+    assert isinstance(node, ast.For)
+    said, again = _given(data, node, scope)
+    shape = reshaped(said, scope, project) if said is not None else None
+    row = shape[0] if shape else adds_axis(said, scope, project) if said is not None else None
+    if not isinstance(row, ast.Name) or len(_stores(row.id, node)) != 1 + again:
         return None
     rows, index = _iterated(node, row.id)
-    if rows is None or not is_array(rows, loop.where, project):
-        return None
-    if set(names_in([rows]).reads) & changed_names(loop).keys():
+    if (
+        rows is None
+        or not is_array(rows, loop.where, project)
+        or set(names_in([rows]).reads) & changed_names(loop).keys()
+    ):
         return None
     whole = rewriter.code(rewriter.expression(rows))
+    if shape:
+        whole = f"{whole}.reshape({', '.join([f'len({whole})', *map(ast.unparse, shape[1])])})"
+        if is_tensor(rows, loop.where, project) or set(names_in(shape[1]).reads) & changed_names(loop).keys():
+            return None
     if index:
         return whole, ("outputs", f"{{}}[{index} : {index} + 1]")
     output = free_name("output", scope)
-    outputs = free_name("outputs", scope)
-    _zip(rewriter, node, row, rows, output, outputs)
+    _zip(rewriter, node, row, again, output, free_name("outputs", scope))
     return whole, ("outputs", f"{output}[None]")
+
+
+def _given(data: ast.expr, node: ast.For, scope: Scope) -> tuple[ast.expr | None, bool]:
+    """What the model is given, and whether the row's own name is used for it again (`row = row[None]`)."""
+    if isinstance(data, ast.Name):
+        made = [s for s in node.body if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [data.id]]
+        if len(made) == 1 and data.id in names_in([made[0].value]).reads:
+            return made[0].value, True
+    return spelled(data, scope), False
+
+
+def _stores(name: str, node: ast.For) -> list[ast.Name]:
+    return [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)]
 
 
 def _iterated(node: ast.For, row: str) -> tuple[ast.expr | None, str]:
@@ -135,7 +152,7 @@ def _iterated(node: ast.For, row: str) -> tuple[ast.expr | None, str]:
     return None, ""
 
 
-def _zip(rewriter: Rewriter, node: ast.For, row: ast.Name, rows: ast.expr, output: str, outputs: str) -> None:
+def _zip(rewriter: Rewriter, node: ast.For, row: ast.Name, again: bool, output: str, outputs: str) -> None:
     """`for row, output in zip(rows, outputs)`; without the row where nothing else reads it."""
     reads = [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == row.id and isinstance(n.ctx, ast.Load)]
     single = isinstance(node.target, ast.Name)
@@ -144,7 +161,7 @@ def _zip(rewriter: Rewriter, node: ast.For, row: ast.Name, rows: ast.expr, outpu
     left = [rewriter.code(rewriter.expression(part)) for part in targets]
     right = [rewriter.code(rewriter.expression(part)) for part in sources]
     at = targets.index(next(t for t in targets if ast.unparse(t) == row.id))
-    if len(reads) == 1:
+    if len(reads) == 1 and not again:
         left[at], right[at] = output, outputs
     else:
         left.append(output)
