@@ -47,7 +47,9 @@ sys.path.insert(0, str(TOOLS))
 
 
 def corpus(arguments: argparse.Namespace) -> dict[str, Any]:
-    folders = [arguments.corpus / name for name in unpacked(arguments.corpus, arguments.only or None)]
+    folders = arguments.folder or [
+        arguments.corpus / name for name in unpacked(arguments.corpus, arguments.only or None)
+    ]
     found = Counter[str]()
     reasons, fixes = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     wrong: list[str] = []
@@ -212,6 +214,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", metavar="PART", help="corpus, fuzz, speed (default: all)")
     parser.add_argument("--corpus", type=Path, default=cache_dir() / "bench", help="where the packages are kept")
+    parser.add_argument("--folder", type=Path, action="append", default=[], help="mend this in place of the packages")
     parser.add_argument("--only", action="append", default=[], help="this package, rule or program")
     parser.add_argument("--jobs", type=int, default=1, help="at a time, on a machine with cores to spare")
     parser.add_argument("--programs", type=int, default=PROGRAMS, help="how many are generated")
