@@ -98,11 +98,13 @@ class Decoder:
         """One batch: chunks are cut and filled up with zeros to its size."""
         import tensorflow as tf
 
-        if len(chunks) == 1 and len(chunks[0]) == batch:
-            return chunks[0]
+        rows = sum(len(chunk) for chunk in chunks)
         with tf.device("/CPU:0"):
-            together = tf.concat(list(chunks), 0)[:batch]
-            return tf.pad(together, [[0, batch - len(together)], [0, 0], [0, 0], [0, 0]])
+            if rows > batch:  # the last chunk of a batch that has no equal parts
+                chunks = [*chunks[:-1], chunks[-1][: batch - rows]]
+            if rows < batch:  # the last batch
+                chunks = [*chunks, tf.zeros((batch - rows, *self.shape), chunks[0].dtype)]
+            return chunks[0] if len(chunks) == 1 else tf.concat(chunks, 0)
 
     def _one_by_one(self, files: Sequence[_File | ImageError], size: int) -> tuple[Any, dict[int, ImageError]]:
         import numpy as np

@@ -117,7 +117,7 @@ def label(
     start = done - done % predictor.batch
 
     def write(batch: Batch, outputs: Array, skip: int) -> None:
-        made = [rows(path, batch.errors.get(at, outputs[at])) for at, path in enumerate(batch.paths)][skip:]
+        made = rows.of_batch(batch.paths, outputs, batch.errors)[skip:]
         sink(made)
         bad = [row for row in made if row.error is not None]
         summary.failures += len(bad)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ from hotloop.model import HotloopError
 
 if TYPE_CHECKING:
     import numpy as np
+
+    Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -35,23 +37,33 @@ class Rows:
     top_k: int = 5
     raw: bool = False
 
-    def __call__(self, path: str, out: np.ndarray[Any, Any] | ImageError) -> Row:
+    def __call__(self, path: str, out: Array | ImageError) -> Row:
         if isinstance(out, ImageError):
             return Row(path, error=str(out))
-        flat = out.reshape(-1)
-        if self.raw:
-            return Row(path, raw=nine_digits(flat))
-        best = flat.argsort()[-self.top_k :][::-1]
-        names = tuple(self.labels[i] if self.labels else str(i) for i in best)
-        return Row(path, names, shortest(flat[best]))
+        return self.of_batch([path], out[None], {})[0]
+
+    def of_batch(self, paths: Sequence[str], outputs: Array, errors: Mapping[int, ImageError]) -> list[Row]:
+        """A batch has a row of outputs for each path, and may have more."""
+        flat = outputs.reshape(len(outputs), -1)
+        best = flat if self.raw else flat.argsort(axis=1)[:, -self.top_k :][:, ::-1]
+
+        def row(at: int, path: str) -> Row:
+            if at in errors:
+                return Row(path, error=str(errors[at]))
+            if self.raw:
+                return Row(path, raw=nine_digits(flat[at]))
+            names = tuple(self.labels[i] if self.labels else str(i) for i in best[at].tolist())
+            return Row(path, names, shortest(flat[at][best[at]]))
+
+        return [row(at, path) for at, path in enumerate(paths)]
 
 
-def shortest(values: np.ndarray[Any, Any]) -> tuple[float, ...]:
+def shortest(values: Array) -> tuple[float, ...]:
     """As few digits as tell one single-precision number from the next: 0.1, not 0.10000000149011612."""
     return tuple(float(str(value)) for value in values)
 
 
-def nine_digits(values: np.ndarray[Any, Any]) -> tuple[float, ...]:
+def nine_digits(values: Array) -> tuple[float, ...]:
     """As exact for single precision, and five times as fast for the thousands of numbers of an embedding."""
     if values.dtype.itemsize > 4:
         return tuple(map(float, values.tolist()))

@@ -49,7 +49,8 @@ def measured_batch(network: Network, images: int, clock: Callable[[], float] = t
         return min(usual_batch(), 1 << (images - 1).bit_length())
 
     def throughput(size: int) -> float | None:
-        batch, best = np.repeat(example, size, axis=0), 0.0
+        with tf.device("/CPU:0"):  # where a batch comes from
+            batch, best = tf.repeat(example, size, axis=0), 0.0
         try:
             for _ in range(RUNS):  # the first makes TensorFlow ready for this size
                 began = clock()
