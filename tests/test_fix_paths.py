@@ -103,6 +103,15 @@ def test_the_same_reason_is_said_once_for_all_places(project: Path, capsys: pyte
     assert said.startswith("not fixed train.py:4, train.py:9, train.py:14, train.py:19 and 2 more: ")
 
 
+def test_the_diff_of_a_file_with_other_line_endings_reads_like_any(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "train.py").write_bytes(SLOW.replace("\n", "\r\n").encode())
+    assert main(["fix", "--write", "--unproved"]) == 0
+    assert "\n+model_function = tf.function(model)\n" in capsys.readouterr().out
+    assert (project / "train.py").read_bytes() == FAST.replace("\n", "\r\n").encode()
+
+
 @pytest.mark.parametrize("options", [("--ignore", "function-in-loop"), ("--select", "session-in-loop")])
 def test_rules_can_be_left_out(options: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     report = fixed(capsys, *options)

@@ -175,7 +175,7 @@ def _diff(diff: str) -> str:
     kinds = {"+": "add", "-": "del"}
     lines = (
         f'<span class="{kinds[line[0]]}">{e(line)}</span>' if line[:1] in kinds else e(line)
-        for line in diff.rstrip("\n").split("\n")
+        for line in diff.replace("\r\n", "\n").rstrip("\n").split("\n")
     )
     return "\n".join(lines)
 

@@ -271,7 +271,7 @@ def _trail(finding: Finding, lines: list[Line], sources: Sources, width: int) ->
 
 def _diff(diff: str) -> Iterator[Text]:
     styles = {"+": "green", "-": "red", "@": "cyan"}
-    for line in diff.rstrip("\n").split("\n"):
+    for line in diff.replace("\r\n", "\n").rstrip("\n").split("\n"):
         style = "bold" if line.startswith(("+++", "---")) else styles.get(line[:1], "")
         yield _whole_line(line, style)
 
