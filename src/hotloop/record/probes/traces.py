@@ -10,6 +10,7 @@ from typing import Any
 from hotloop.record.frames import Stack, short_path
 from hotloop.record.log import Log, Tally
 from hotloop.record.memory import rss_reader
+from hotloop.record.probes.compilers import Asked, Tracer, tracer
 from hotloop.record.probes.signature import difference, taken
 from hotloop.record.probes.unrolled import loop_in
 from hotloop.record.probes.watch import FAILED, operations, part, watch
@@ -45,7 +46,8 @@ class Traces:
         self._open = _Open()
         self._rss = rss_reader()
         self._known: set[tuple[CodeKey, str, int]] = set()  # code that was traced, by whichever object
-        self._created: dict[int, str] = {}  # by id of a living function's cache: where it was made
+        self._created: dict[int, str] = {}  # by id of what stands for a living function: where it was made
+        self._tracer: Tracer | None = None
         self._first_of: dict[int, str] = {}  # likewise: the kind of its first trace
         self._latest: dict[str, Tally] = {}  # by function name, to find the trace that a first execution belongs to
         self._calls: dict[bytes, _Calls] = {}
@@ -53,19 +55,19 @@ class Traces:
     # -- functions made ----------------------------------------------------------------------------
 
     def install_functions(self, log: Log) -> None:
-        part("tensorflow.python.eager.polymorphic_function.tracing_compilation")  # without it, a function has no cache
+        owner = self._traces_of(log).owner
         function = part("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function")
 
         def made(state: Any, seconds: float, result: Any) -> None:
             if result is FAILED:
                 return
-            cache = id(state._function_cache)
-            self._forget(cache)
-            weakref.finalize(state, self._forget, cache).atexit = False
+            this = owner(state)
+            self._forget(this)
+            weakref.finalize(state, self._forget, this).atexit = False
             line = log.frames.nearest_user()
             if line is None:
                 return
-            self._created[cache] = f"{line[0]}:{line[1]}"
+            self._created[this] = f"{line[0]}:{line[1]}"
             name, defined, is_users = definition(log, state._python_function)
             log.emit(
                 "function",
@@ -76,24 +78,28 @@ class Traces:
 
         watch(log, function, "__init__", lambda args, kwargs: args[0], made)
 
-    def _forget(self, cache: int) -> None:
-        self._created.pop(cache, None)
-        self._first_of.pop(cache, None)
+    def _traces_of(self, log: Log) -> Tracer:
+        self._tracer = self._tracer or tracer(log)
+        return self._tracer
+
+    def _forget(self, owner: int) -> None:
+        self._created.pop(owner, None)
+        self._first_of.pop(owner, None)
 
     # -- traces ------------------------------------------------------------------------------------
 
     def install_traces(self, log: Log) -> None:
-        compilation = part("tensorflow.python.eager.polymorphic_function.tracing_compilation")
+        traces = self._traces_of(log)
 
         def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            function_type, _, graph, options = args
+            asked = traces.asked(args)
             stack = log.frames.here()
-            what = self._classify(log, function_type, options, stack)
+            what = self._classify(log, asked, stack)
             self._open.inner.append([0.0, 0.0])
-            return what, stack, graph, options, self._rss()
+            return what, stack, asked, self._rss()
 
         def ends(state: Any, seconds: float, result: Any) -> None:
-            (kind, again, example), stack, graph, options, before = state
+            (kind, again, example), stack, asked, before = state
             inner_seconds, inner_bytes = self._open.inner.pop()
             grown = float(self._rss() - before)
             if self._open.inner:
@@ -104,7 +110,7 @@ class Traces:
             own = max(0.0, seconds - inner_seconds)
             log.traced += own
             totals = {
-                "ops": float(operations(graph)),
+                "ops": float(operations(asked.graph)),
                 "trace_seconds": own,
                 "first_run_seconds": 0.0,
                 "bytes": max(0.0, grown - inner_bytes),
@@ -112,31 +118,32 @@ class Traces:
             name = example["function"]
             tally = log.tally(kind, name, stack)
             tally.add(own, totals, None if again else example, count=0 if again else 1)
-            if own > LONG and (unrolled := loop_in(graph, log.frames)):
+            if own > LONG and (unrolled := loop_in(asked.graph, log.frames)):
                 log.emit("unrolled", name, stack=stack, example=unrolled)
-            self._latest[_base_name(options.name)] = tally
+            self._latest[_base_name(asked.name)] = tally
 
-        watch(log, compilation, "_create_concrete_function", begins, ends)
+        watch(log, traces.module, "_create_concrete_function", begins, ends)
 
-    def _classify(self, log: Log, function_type: Any, options: Any, stack: Stack) -> tuple[str, bool, dict[str, Any]]:
+    def _classify(self, log: Log, asked: Asked, stack: Stack) -> tuple[str, bool, dict[str, Any]]:
         """Kind; whether it belongs to the trace before (variables made on the first call); what to show."""
-        name, defined, is_users = definition(log, options.python_function)
-        cache = options.function_cache
+        name, defined, is_users = definition(log, asked.function)
         example: dict[str, Any] = {"function": name, "defined": defined, "user_defined": is_users}
-        example["created"] = self._created.get(id(cache), "")
-        if cache is None or not len(cache):
-            known = self._code(options.python_function, is_users, stack)
+        example["created"] = self._created.get(asked.owner, "")
+        earlier = _latest_types(asked.cache)
+        first = self._first_of.get(asked.owner, "trace.first")
+        if not earlier and not (asked.second and asked.owner in self._first_of):
+            known = self._code(asked.function, is_users, stack)
             kind = "trace.new-function" if known in self._known else "trace.first"
             self._known.add(known)
-            if cache is not None:
-                self._first_of[id(cache)] = kind
+            if asked.cache is not None:
+                self._first_of[asked.owner] = kind
             return kind, False, example
-        kind, argument, now, before = difference(function_type, _latest_types(cache))
-        if kind == "same" and getattr(options.scope_type, "name", "") == "NO_VARIABLE_CREATION":
-            return self._first_of.get(id(cache), "trace.first"), True, example
+        kind, argument, now, before = difference(asked.function_type, earlier)
+        if kind == "same" and asked.second:
+            return first, True, example
         example |= {"argument": argument, "now": now, "before": before}
         if kind == "shape":
-            example["taken"] = taken(function_type)
+            example["taken"] = taken(asked.function_type)
         return f"trace.{'other' if kind == 'same' else kind}", False, example
 
     def _code(self, function: Any, is_users: bool, stack: Stack) -> tuple[CodeKey, str, int]:
