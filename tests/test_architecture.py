@@ -28,7 +28,7 @@ FLOORS = (
     {"cli", "integrations", "__main__", ""},  # "": the package's own __init__
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-HEAVY = {"tensorflow", "keras", "tf_keras", "numpy", "scipy", "libcst", "rich", "psutil"}
+HEAVY = {"tensorflow", "keras", "tf_keras", "numpy", "scipy", "libcst", "rich", "psutil", "pyarrow", "ray"}
 SPECIMENS = ("slow", "fast", "edge", "demo")
 
 
