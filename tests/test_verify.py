@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hotloop.laps import loop_seconds
-from hotloop.model import Exit, HotloopError, LoopRun, Place, Recording, Series, Trial
+from hotloop.model import Event, Exit, HotloopError, LoopRun, Place, Recording, Series, Trial
 from hotloop.record import Completed, Limit
 from hotloop.verify import Contender, Terms, trial, trials
 
@@ -207,6 +207,14 @@ def test_there_is_an_end_to_it_when_time_is_up() -> None:
         ("there was no time for enough runs: allow for more",),
         [],
     )
+
+
+def test_what_tensorflow_slept_at_the_end_of_a_loop_over_data_is_left_out() -> None:
+    run = loop(3, 9, [(1.0, 2.0), (2.0, 5.0)])
+    header, elsewhere = (
+        Event("input", (replace(run.place, line=line, end_line=line),), totals={"slept": 2.5}) for line in (3, 20)
+    )
+    assert loop_seconds(Recording(meta={}, loops=(run,), events=(header, elsewhere))) == pytest.approx(1.5)
 
 
 def seconds_of(*loops: LoopRun) -> float | None:

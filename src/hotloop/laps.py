@@ -18,13 +18,24 @@ def loop_seconds(recording: Recording) -> float | None:
     That is the length of the union of all steps of the program's own loops on the clock, so that a loop
     inside another, in the same function or in one that it calls, counts once. Generators' loops are left
     out: their steps contain their consumer's time. Added to it is the time of Keras' loops (`fit`,
-    `evaluate`, `predict`) that were called outside any loop of the program.
+    `evaluate`, `predict`) that were called outside any loop of the program. What TensorFlow slept is not.
     """
     own = [run for run in recording.loops if not run.stack and not run.yields]
     keras = [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
     if not own and not keras:
         return None
-    return _union([span for run in own for span in _spans(run)]) + sum(run.seconds for run in keras)
+    total = _union([span for run in own for span in _spans(run)]) + sum(run.seconds for run in keras)
+    return max(0.1 * total, total - slept(recording))
+
+
+def slept(recording: Recording) -> float:
+    """Seconds that loops over data sets waited at their end for TensorFlow's autotuner to wake up.
+
+    By chance none, or up to as long again as the loop took: two runs of one program differ by that.
+    """
+    loops = [run.place for run in recording.loops if not run.stack]
+    ends = [event for event in recording.of_kind("input") if any(place.covers(event.place) for place in loops)]
+    return sum(event.totals.get("slept", 0.0) for event in ends)
 
 
 def _spans(run: LoopRun) -> list[Interval]:

@@ -21,7 +21,6 @@ MANY = 8  # elements a batch, from which batching first pays
 PASSES = 3
 KEY = re.compile(r"(\d+):(\S+) (seconds|elements|per)")
 MAPS = ("Map", "ParallelMap")
-ENDS = 0.015  # seconds in which the threads of a pipeline end when it has done next to nothing: measured
 
 
 @dataclass(frozen=True)
@@ -130,15 +129,13 @@ def feeds(recording: Recording) -> Iterator[Feed]:
         loop = _consumer(recording, event, taken)
         if loop is None:
             continue
-        in_python, passes = not event.subject, sum(e.count for e in iterators)
+        in_python = not event.subject
         yield Feed(
             event.place,
             loop,
-            _waited(recording, taken, passes) * _part(recording, event, nodes)
-            if in_python
-            else _busy(event, nodes, loop),
+            _waited(recording, taken) * _part(recording, event, nodes) if in_python else _busy(event, nodes, loop),
             not in_python,
-            passes,
+            sum(e.count for e in iterators),
             event.totals.get("read", 0.0),
             nodes,
             tuple(event.examples[0].get("made", ())),
@@ -178,16 +175,16 @@ def _consumer(recording: Recording, event: Event, taken: list[Event]) -> LoopRun
     return _reader(recording, taken) if taken else None
 
 
-def ending(recording: Recording, loop: LoopRun) -> float:
-    """Seconds in which the threads of a loop's pipelines ended."""
+def slept(recording: Recording, loop: LoopRun) -> float:
+    """Seconds that a loop waited at its end for TensorFlow to wake up and end its pipelines."""
     taken = (event for event in recording.of_kind("input") if _reader(recording, [event]) == loop)
-    return min(sum(event.totals.get("ending", 0.0) for event in taken), 0.9 * loop.seconds)
+    return min(sum(event.totals.get("slept", 0.0) for event in taken), 0.9 * loop.seconds)
 
 
-def with_ending(recording: Recording, loop: LoopRun, seconds: float) -> float:
-    """Seconds saved in a loop, and their part of its pipelines' end. By chance that takes up to as long as the loop
+def with_slept(recording: Recording, loop: LoopRun, seconds: float) -> float:
+    """Seconds saved in a loop, and their part of what it slept at its end. By chance that is up to as long as the loop
     took: one that is twice as fast ends, on average, twice as fast."""
-    return seconds * loop.seconds / max(1e-9, loop.seconds - ending(recording, loop))
+    return seconds * loop.seconds / max(1e-9, loop.seconds - slept(recording, loop))
 
 
 def waits(recording: Recording) -> Iterator[tuple[LoopRun, float]]:
@@ -212,10 +209,10 @@ def _part(recording: Recording, event: Event, nodes: Iterable[Node]) -> float:
     return sum(node.seconds for node in nodes) / work if work else 1.0
 
 
-def _waited(recording: Recording, taken: list[Event], passes: int) -> float:
+def _waited(recording: Recording, taken: list[Event]) -> float:
     """The end of each pass included, as far as it takes longer than that of an idle pipeline."""
     waited = max(sum(e.seconds for e in taken), measured.sampled(recording, [e.place for e in taken], "input"))
-    return waited - min(sum(e.totals.get("ending", 0.0) for e in taken), ENDS * passes)
+    return waited - sum(e.totals.get("ending", 0.0) - e.totals.get("slept", 0.0) for e in taken)
 
 
 def _busy(event: Event, nodes: Iterable[Node], loop: LoopRun) -> float:

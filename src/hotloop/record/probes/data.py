@@ -15,6 +15,7 @@ from hotloop.record.probes.watch import FAILED, part, watch
 LOOK_EVERY = 0.25  # seconds between two looks into pipelines
 LOOK_SHARE = 200  # a look is followed by a pause of 200 times what it cost
 MOST_STAGES = 12
+ENDS = 0.015  # seconds in which the threads of a pipeline end when nothing holds them up
 SAME = 32  # elements after which it is asked again which line takes them
 
 
@@ -63,7 +64,8 @@ class _Farewell:
             return
         self._log.doing = reader.before
         seconds = perf_counter() - reader.left
-        (reader.taken or reader.tally).add(seconds, {"ending": seconds}, count=0)
+        slept = max(0.0, seconds - ENDS)
+        (reader.taken or reader.tally).add(seconds, {"ending": seconds, "slept": slept}, count=0)
 
 
 class Pipelines:

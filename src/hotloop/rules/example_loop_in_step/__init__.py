@@ -166,7 +166,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         seconds = (tracing + max(0.0, running)) * float(seen["inside"]) * (1 - 1 / times)
         loop = measured.loop_of(recording, event)
         if loop is not None:
-            seconds = feeding.with_ending(recording, loop, seconds)
+            seconds = feeding.with_slept(recording, loop, seconds)
         yield measured.told(
             RULE, recording, measured.at_line(seen["model"]), seconds,
             f"The model was called on one example after the other, some {words.number(times)} times in one step "

@@ -190,12 +190,12 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         return
     for loop, waited in feeding.waits(recording):
         tracing = sum(s.seconds for s in measured.within(recording, loop) if s.phase == "trace")
-        ending = feeding.ending(recording, loop)
-        saved = min(waited, loop.seconds - ending - waited - tracing)  # the shorter of the two hides behind the other
-        if saved < feeding.WAITS * (loop.seconds - ending):
+        asleep = feeding.slept(recording, loop)
+        saved = min(waited, loop.seconds - asleep - waited - tracing)  # the shorter of the two hides behind the other
+        if saved < feeding.WAITS * (loop.seconds - asleep):
             continue
         yield measured.told(
-            RULE, recording, switches[-1].place, feeding.with_ending(recording, loop, saved),
+            RULE, recording, switches[-1].place, feeding.with_slept(recording, loop, saved),
             f"The loop on line {loop.place.line} waited {words.duration(waited)} for its data, and computed nothing "
             f"meanwhile {{cost}}: `{switches[-1].subject} = False` takes away the prefetch that TensorFlow adds. Drop "
             "it, or end the pipeline with `.prefetch(tf.data.AUTOTUNE)`.",
