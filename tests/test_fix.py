@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import hotloop.rules.function_in_loop as function_in_loop
 from hotloop.mending import apply_fixes, diff, mend
-from hotloop.model import HotloopError
+from hotloop.model import Edit, Finding, Fix, HotloopError
 from hotloop.rules import all_rules
+from hotloop.source import Project
 from hotloop.source.rewrite import apply_edits, edits_between
 from hotloop.writing import write_files
 
@@ -63,6 +66,21 @@ def test_everything_outside_a_patch_stays_byte_for_byte(newline: bytes) -> None:
 def test_fixing_again_changes_nothing() -> None:
     once = apply_fixes({"label.py": LABELS}, all_rules())
     assert apply_fixes(once, all_rules()) == once
+
+
+def test_patches_of_two_files_that_both_change_a_third_do_not_undo_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    make = function_in_loop.fix
+
+    def fix(finding: Finding, project: Project) -> Fix:
+        made = make(finding, project)
+        note = Edit("shared.py", 0, 0, f"# for {finding.place.path}\n")
+        return replace(made, edits=(*made.edits, note))
+
+    monkeypatch.setattr(function_in_loop, "fix", fix)
+    slow = b"import tensorflow as tf\nfor x in batches:\n    tf.function(model)(x)\n"
+    mended = mend({"a.py": slow, "b.py": slow, "shared.py": b"x = 1\n"}, [function_in_loop.RULE])
+    assert len(mended.done) == 2
+    assert mended.contents["shared.py"] == b"# for b.py\n# for a.py\nx = 1\n"
 
 
 REFUSED = {

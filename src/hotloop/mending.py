@@ -124,9 +124,12 @@ class _Work:
             if known is None:
                 continue
             involved = _involved(known)
+            answer = None if involved & busy else self._answer(known, project)
+            if isinstance(answer, Fix):
+                involved |= {edit.path for edit in answer.edits}
             if involved & busy:
                 again |= involved & set(self.contents)
-            elif patch := self._patch(known, project, findings):
+            elif answer and (patch := self._patch(known, answer, project, findings)):
                 busy |= patch.files
         return again | (busy & set(self.contents))
 
@@ -157,20 +160,20 @@ class _Work:
                 end = seen.place.end_line + down if seen.place.end_line else 0
                 yield replace(seen, place=replace(seen.place, line=line, end_line=end))
 
-    def _patch(self, finding: Finding, project: Project, findings: Sequence[Finding]) -> _Patch | None:
-        one = key(finding, project)
-        answer = self._answer(finding, project, one)
+    def _patch(
+        self, finding: Finding, answer: Fix | Refusal, project: Project, findings: Sequence[Finding]
+    ) -> _Patch | None:
         if isinstance(answer, Fix) and answer.safety not in self._safeties:
             self.advice.setdefault(finding.place.path, []).append((finding, answer))
             return None
-        outcome = self._applied(finding, answer, one, project, findings) if isinstance(answer, Fix) else answer
+        outcome = self._applied(finding, answer, project, findings) if isinstance(answer, Fix) else answer
         if isinstance(outcome, _Patch):
             return outcome
         self.refusals.setdefault(finding.place.path, []).append((finding, outcome))
         return None
 
-    def _answer(self, finding: Finding, project: Project, one: Key) -> Fix | Refusal:
-        make = self._makers[finding.rule]
+    def _answer(self, finding: Finding, project: Project) -> Fix | Refusal:
+        make, one = self._makers[finding.rule], key(finding, project)
         if make is None or one in self._in_vain:
             return Refusal(self._in_vain.get(one, "there is no fix"), finding.place)
         try:
@@ -178,9 +181,7 @@ class _Work:
         except Exception as error:  # noqa: BLE001 - our defect in one fix must not cost the user the others
             return Refusal(f"a defect of hotloop, please report it: {type(error).__name__}: {error}", finding.place)
 
-    def _applied(
-        self, finding: Finding, fix: Fix, one: Key, project: Project, findings: Sequence[Finding]
-    ) -> _Patch | Refusal:
+    def _applied(self, finding: Finding, fix: Fix, project: Project, findings: Sequence[Finding]) -> _Patch | Refusal:
         try:
             changed = applied(self.contents, fix, project)
         except Unwritable as error:
@@ -194,7 +195,7 @@ class _Work:
         before = {path: self.contents[path] for path in changed}
         count = _count(finding.rule, read, findings)
         place = in_original(finding.place, self._original, self.contents)
-        patch = _Patch(replace(finding, place=place), fix, one, files, read, before, count)
+        patch = _Patch(replace(finding, place=place), fix, key(finding, project), files, read, before, count)
         self.contents |= changed
         self._trying.append(patch)
         return patch
