@@ -351,6 +351,24 @@ def test_a_graph_that_says_one_image_at_a_time_is_believed_only_if_it_is_true(tm
         assert predictor(batch) == pytest.approx(batch.mean((1, 2)), abs=1e-6)
 
 
+def test_any_tensor_of_a_graph_can_be_the_input(tmp_path: Path) -> None:
+    """As in the retrained Inception graphs: the file's own input is an encoded image, `Mul` is what people feed."""
+
+    def retrained(tf: Any) -> None:
+        content = tf.placeholder(tf.string, [], name="DecodeJpeg/contents")
+        image = tf.expand_dims(tf.cast(tf.image.decode_jpeg(content, channels=3), tf.float32), 0)
+        scaled = tf.multiply(tf.image.resize_bilinear(image, [8, 8]), 1 / 128, name="Mul")
+        keep = tf.placeholder_with_default(1.0, [], name="keep_prob")
+        tf.multiply(tf.reduce_mean(scaled, [1, 2]), keep, name="final_result")
+
+    path = graph_file(tmp_path, retrained)
+    with pytest.raises(HotloopError, match="takes encoded files"):
+        Predictor(path)
+    batch = np.random.default_rng(0).random((5, 8, 8, 3), np.float32)
+    for name in ("Mul", "Mul:0", "import/Mul"):
+        assert Predictor(path, input=name)(batch) == pytest.approx(batch.mean((1, 2)), abs=1e-6)
+
+
 def test_raw_outputs_of_any_shape_are_written(frozen: Path, photos: Path, tmp_path: Path) -> None:
     output = tmp_path / "raw.jsonl"
     assert main(["label", str(frozen), str(photos), "--raw", "--output", str(output)]) == 0

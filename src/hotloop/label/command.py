@@ -37,8 +37,12 @@ def answer(arguments: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stder
     else:
         from hotloop.label.job import run
 
-    with progress(stderr, doing="labelling", what="images") as step:
-        summary = run(options, paths, _printer(arguments, stdout), step)
+    try:
+        with progress(stderr, doing="labelling", what="images") as step:
+            summary = run(options, paths, _printer(arguments, stdout), step)
+    except KeyboardInterrupt as error:
+        goes_on = ": --resume goes on from here." if output is not None else "."
+        raise HotloopError(f"interrupted{goes_on}", exit_code=130) from error
     if output is not None or len(paths) > 1:
         stderr.writelines(f"hotloop: {clean(sentence)}\n" for sentence in sentences(summary, options.output_path))
     return int(summary.failures > 0)

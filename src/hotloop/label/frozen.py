@@ -25,6 +25,7 @@ def load_frozen(path: str, serving: Serving) -> Model:
     output = _tensor(serving.output, named, results, "output", "--output_layer", path)
     placeholders = [node.name for node in _needed(whole, output).node if node.op == "Placeholder"]
     input = _tensor(serving.input, named, placeholders, "input", "--input_layer", path)
+    shape, dtype = _signature(whole, input)
     graph = _needed(whole, output, stop=_node(input))
     others = [node.name for node in graph.node if node.op == "Placeholder" and node.name != _node(input)]
     if others:
@@ -36,7 +37,6 @@ def load_frozen(path: str, serving: Serving) -> Model:
     def call(batch: Any) -> Any:
         return tf.import_graph_def(graph, input_map={input: batch}, return_elements=[output], name="")[0]
 
-    shape, dtype = _signature(whole, input)
     if shape is None:
         shape = [None, None, None, 3]  # label_image.py's models, which say nothing
     one = bool(shape) and shape[0] == 1
@@ -96,8 +96,18 @@ def _needed(graph: Any, output: str, stop: str | None = None) -> Any:
         if node.name in needed:
             part.node.add().CopyFrom(node)
             if node.name == stop:
-                del part.node[-1].input[:]
+                part.node[-1].Clear()
+                part.node[-1].MergeFrom(_placeholder(node.name))
     return part
+
+
+def _placeholder(name: str) -> Any:
+    """What stands where the images come in, whatever op it was."""
+    import tensorflow as tf
+
+    node = tf.compat.v1.NodeDef(name=name, op="Placeholder")
+    node.attr["dtype"].type = tf.float32.as_datatype_enum
+    return node
 
 
 def _signature(graph: Any, input: str) -> tuple[list[int | None] | None, str]:

@@ -16,6 +16,10 @@ MEAN, STD = 0.0, 255.0  # of label_image.py
 
 def example_shape(model: Model, serving: Serving) -> tuple[int | None, ...]:
     """The model's own, with the size that was asked for where it leaves that open."""
+    if model.dtype == "string":
+        raise HotloopError(
+            f"the input `{model.input}` takes encoded files: name the tensor of the decoded image with --input_layer."
+        )
     if serving.size is None or len(model.shape) != 3:
         return model.shape
     for own, wanted, side in zip(model.shape, serving.size, ("height", "width"), strict=False):
@@ -25,10 +29,6 @@ def example_shape(model: Model, serving: Serving) -> tuple[int | None, ...]:
 
 
 def decoder_for(model: Model, shape: tuple[int | None, ...], serving: Serving) -> Decoder:
-    if model.dtype == "string":
-        raise HotloopError(
-            f"the input `{model.input}` takes encoded files: name the tensor of the decoded image with --input_layer."
-        )
     if len(shape) != 3:
         raise HotloopError(f"the input `{model.input}` has the shape {[None, *shape]}: that is not a batch of images.")
     height, width, channels = shape
