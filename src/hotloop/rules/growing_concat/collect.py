@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hotloop.model import Finding, Fix
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.growing_concat.sharing import refuse_shared
+from hotloop.rules.growing_concat.tensor_array import loop_options, write_into_array
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import put_before, statements_around
 from hotloop.source.module import Loop, Scope, place_of
@@ -31,6 +32,7 @@ class Plan:
     in_front: bool  # the new part goes before what is there
     replaced: ast.stmt  # the growth, or the `if` that tells the first part from the others
     begins_with: str  # "value", "none" or "first"
+    compiled: bool  # the loop becomes one of a graph
 
 
 def collect(finding: Finding, project: Project) -> Fix:
@@ -42,6 +44,9 @@ def collect(finding: Finding, project: Project) -> Fix:
     rewriter = Rewriter(module)
     plans = _planned(growth, known, project)
     parts = {plan.name: free_name(f"{plan.name}_parts", growth.where.scope) for plan in plans}
+    if plans[0].compiled:
+        write_into_array(rewriter, plans[0], parts[plans[0].name], project)
+        return rewriter.fix(f"collect the parts of `{plans[0].name}` in a `tf.TensorArray`", "verify")
     for plan in plans:
         _begin(rewriter, plan, parts[plan.name])
     _append(rewriter, plans, parts)
@@ -72,16 +77,15 @@ def _plan(growth: Growth, choice: ast.If | None, loop: Loop, project: Project) -
         raise Refused(f"others may read `{growth.target}` while the loop runs: collect in a local name first", target)
     if not isinstance(loop.node, ast.For | ast.While):
         raise Refused("the loop is asynchronous", growth.statement)
-    if project.traced(growth.where) or _is_tensor_loop(loop, project):
-        raise Refused("the loop is compiled: write the parts into a `tf.TensorArray` instead", loop.node)
+    compiled = project.traced(growth.where) or _is_tensor_loop(loop, project)
     added, in_front = _added(growth)
     replaced = choice or growth.statement
     begins = _beginning(growth, choice, added, loop) if choice else "value"
-    _refuse_other_reads(target.id, replaced, loop.node)
+    _refuse_other_reads(target.id, [replaced, *loop_options(loop.node, target.id)], loop.node)
     _refuse_far_reads(target.id, scope)
     _refuse_handlers(loop.node, growth.statement, scope)
     refuse_shared(added, growth.where, loop, project)
-    return Plan(growth, target.id, loop.node, added, in_front, replaced, begins)
+    return Plan(growth, target.id, loop.node, added, in_front, replaced, begins, compiled)
 
 
 def _is_tensor_loop(loop: Loop, project: Project) -> bool:
@@ -150,8 +154,8 @@ def _first_tests(loop: Loop) -> set[str]:
     return {f"{index.id} == 0", f"not {index.id}"}
 
 
-def _refuse_other_reads(name: str, replaced: ast.stmt, loop: ast.AST) -> None:
-    excused = {id(node) for node in ast.walk(replaced)}
+def _refuse_other_reads(name: str, replaced: list[ast.stmt], loop: ast.AST) -> None:
+    excused = {id(node) for statement in replaced for node in ast.walk(statement)}
     for node in ast.walk(loop):
         if isinstance(node, ast.Name) and node.id == name and id(node) not in excused:
             raise Refused(f"the loop looks at `{name}` as it grows", node)

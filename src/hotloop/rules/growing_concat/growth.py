@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop.rules.calls import spelled_like
-from hotloop.source.module import Context, Loop, Module, names_read, names_stored
+from hotloop.source.module import Context, Loop, Module, last_name, names_read, names_stored
 from hotloop.source.project import is_guarded, loops_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _is_needed(target: str, loop: Loop) -> bool:
 
 def _only_looks(node: ast.AST, target: str) -> bool:
     if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id in LOOKS
+        return last_name(node.func) == "set_loop_options" or (isinstance(node.func, ast.Name) and node.func.id in LOOKS)
     if isinstance(node, ast.Attribute):
         return node.attr in SHAPES
     return isinstance(node, ast.Assign) and _grows_too(node, target)
