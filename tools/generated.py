@@ -148,6 +148,19 @@ def _stages(dice: random.Random) -> str:
     return "".join([*stages, *batched, *tail])
 
 
+def _pipeline(dice: random.Random) -> Part:
+    """Stages in an order that costs: a cache behind what it should precede, a batch that is undone."""
+    add = dice.choice(["lambda v: v + 1", "lambda v: v * v", "lambda v: tf.cast(v, tf.float32) * scale"])
+    stages = dice.sample([f".map({add})", ".take(7)", ".skip(1)", ".prefetch(1)", ".repeat(2)"], dice.randrange(1, 4))
+    worse = dice.choice(
+        [".batch(2).unbatch()", ".repeat(3).cache()", ".cache().take(4)", ".repeat(2).batch(3).cache()"]
+    )
+    stages.insert(dice.randrange(len(stages) + 1), worse)
+    made = f"data = tf.data.Dataset.range(9){''.join(stages)}"
+    loop = "for element in data:\n    y = y + tf.reduce_sum(tf.cast(element, tf.float32))"
+    return Part(made, loop) if dice.random() < 0.7 else Part("", f"{made}\n{loop}")
+
+
 def _rows(dice: random.Random) -> Part:
     made = dice.choice(["tf.reduce_sum(m[r])", "tf.reduce_max(m[r] * scale)", "m[r][0]"])
     return Part("m = tf.constant([[1.0, 2.0], [3.0, 4.0]])", f"rows = [{made} for r in range(2)]\ny = rows[i % 2]")
@@ -165,6 +178,7 @@ PARTS: tuple[Callable[[random.Random], Part], ...] = (
     _concat,
     _kept,
     _dataset,
+    _pipeline,
     _rows,
     _unrolled,
 )

@@ -134,6 +134,9 @@ class _Dataset:
     def take(self, count):
         return _Dataset(lambda: itertools.islice(iter(self), count if count >= 0 else None))
 
+    def skip(self, count):
+        return _Dataset(lambda: itertools.islice(iter(self), count, None))
+
     def repeat(self, count=None):
         return _Dataset(lambda: (element for _ in np.arange(count) for element in self))
 
