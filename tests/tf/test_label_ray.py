@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from hotloop.label.job import settings_of
+from hotloop.label.listing import images
+from hotloop.label.options import Options
+from hotloop.label.shards import Shards, shard_size
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install 'hotloop[ray]'")
 IMAGES, DISTINCT, BATCH = 3000, 24, 8
@@ -47,21 +51,22 @@ def command(output: str, *options: str) -> list[str]:
     return [*start, "--batch", str(BATCH), "--output", output, *options]
 
 
-def begun(folder: Path, *options: str) -> subprocess.Popen[str]:
-    words = command("ray.jsonl", "--engine", "ray", "--workers", "2", *options)
-    return subprocess.Popen(words, cwd=folder, stderr=subprocess.PIPE, text=True, env=os.environ | {"NO_COLOR": "1"})
+def leave_a_shard(folder: Path, whole: bytes) -> int:
+    """As a run that was killed leaves it, with one shard done and another half written; how many rows are done."""
+    options = Options("graph.pb", labels="labels.txt", batch=BATCH, engine="ray")
+    settings = {**settings_of(options), "batch": BATCH, "shard": shard_size(IMAGES, 2, BATCH)}
+    shards = Shards(folder / "ray.jsonl", settings, images(["list.txt"]), resume=False)
+    lines = whole.decode().splitlines(keepends=True)[3 * shards.size : 4 * shards.size]
+    shards.keep(3, "".join(lines))
+    (folder / "ray.jsonl.part" / "shard-00005.tmp").write_text(lines[0][:20])
+    shards.close()
+    return shards.size
 
 
-def shards(folder: Path) -> int:
-    return len(list((folder / "ray.jsonl.part").glob("shard-*.jsonl")))
-
-
-def wait_for_more_than(count: int, folder: Path, process: subprocess.Popen[str]) -> int:
-    """How many shards are written, once there are more than that."""
-    while (now := shards(folder)) <= count:
+def wait_for_a_shard(folder: Path, process: subprocess.Popen[str]) -> None:
+    while len(list((folder / "ray.jsonl.part").glob("shard-*.jsonl"))) < 2:
         assert process.poll() is None, process.communicate()
         time.sleep(0.002)
-    return now
 
 
 def kill_a_worker(process: subprocess.Popen[str]) -> None:
@@ -71,23 +76,21 @@ def kill_a_worker(process: subprocess.Popen[str]) -> None:
     next(child for child in children if "Labeller" in " ".join(child.cmdline())).kill()
 
 
-def test_killed_runs_and_killed_workers_lose_and_repeat_no_row(folder: Path) -> None:
-    done = subprocess.run(command("local.jsonl"), cwd=folder, capture_output=True, text=True)
+def test_killed_runs_and_killed_workers_lose_and_repeat_no_row(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    done = subprocess.run(command("local.jsonl"), capture_output=True, text=True)
     assert done.returncode == 1, done.stderr  # one image is damaged
     whole = (folder / "local.jsonl").read_bytes()
     assert whole.count(b"\n") == IMAGES
 
-    first = begun(folder)
-    kept = wait_for_more_than(0, folder, first)
-    first.kill()
-    first.communicate()
-    assert not (folder / "ray.jsonl").exists()
-
-    second = begun(folder, "--resume")
-    wait_for_more_than(kept, folder, second)
-    kill_a_worker(second)
-    told = second.communicate()[1]
-    assert second.returncode == 1, told
+    before = leave_a_shard(folder, whole)
+    flags = ("--engine", "ray", "--workers", "2", "--resume")
+    process = subprocess.Popen(command("ray.jsonl", *flags), stderr=subprocess.PIPE, text=True)
+    wait_for_a_shard(folder, process)
+    kill_a_worker(process)
+    assert (folder / "ray.jsonl.part").exists()  # in the middle of it
+    told = process.communicate()[1]
+    assert process.returncode == 1, told
     assert (folder / "ray.jsonl").read_bytes() == whole
     assert not (folder / "ray.jsonl.part").exists()
-    assert "of the run before" in told
+    assert f"after {before} of the run before" in told
