@@ -36,12 +36,15 @@ APPLICATIONS = {
 }
 SCALING = ("Rescaling", "Normalization")
 EARLY = 4  # layers
+LARGEST = 1 << 26  # bytes of a model's description: a small file can unpack to gigabytes
 
 
 def load_keras(path: str, serving: Serving) -> Model:
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     import keras
 
+    if keras.backend.backend() != "tensorflow":
+        raise HotloopError(f"Keras runs on {keras.backend.backend()} here: set KERAS_BACKEND=tensorflow.")
     _refuse_code(path, serving.trust)
     try:
         model = keras.models.load_model(path, compile=False, **_safe_mode(keras, serving.trust))
@@ -95,6 +98,8 @@ def _config(path: str) -> Any:
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
+                if archive.getinfo("config.json").file_size > LARGEST:
+                    raise HotloopError(f"{path} describes a model of more than {LARGEST >> 20} MB of text.")
                 return json.loads(archive.read("config.json"))
         import h5py
 
