@@ -26,6 +26,8 @@ PROGRAMS = {
     "a step in a function that runs once per epoch": (
         "eager-training-step",
         """
+seen = []
+
 def run_epoch(model, batches):
     state = tf.zeros([1])
     for x in batches:
@@ -34,12 +36,13 @@ def run_epoch(model, batches):
             loss = tf.reduce_mean(model(x) ** 2)
             state = state * 0.9 + loss
         grads = tape.gradient(loss, model.trainable_variables)
+        seen.append(float(loss))
         optimizer.apply_gradients(zip(grads, model.trainable_variables))
     return loss, state
 
 for epoch in range(10):
     loss, state = run_epoch(net, data)
-print(f"{float(loss):.5f} {float(state[0]):.5f}")
+print(f"{float(loss):.5f} {float(state[0]):.5f} {sum(seen):.4f}")
 """,
     ),
     "a counter among floats, and a function in a comprehension": (

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Fix
 from hotloop.rules.eager_training_step import UPDATES
+from hotloop.rules.eager_training_step.aside import stays_behind
 from hotloop.rules.eager_training_step.live import carried, read_later
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
@@ -97,11 +98,12 @@ def _block(node: ast.With | ast.AsyncWith, around: list[ast.stmt], where: Contex
     if least is None:
         raise Refused("the gradients are taken in another block than the tape", node)
     for end in sorted((i for i in ends if i >= least), reverse=True):
-        statements = around[start : end + 1]
+        behind = stays_behind(around[start : end + 1], where, NAME, project)
+        statements = [statement for statement in around[start : end + 1] if statement not in behind]
         try:
             _refuse_leaving(statements)
             refuse_python(statements, where.scope, NAME, project)
-            return _measured(statements, where, tapes)
+            return _measured(statements, where, tapes, set(names_in(behind).reads))
         except Refused:
             if end == least:
                 raise
@@ -143,7 +145,8 @@ def _refuse_leaving(statements: list[ast.stmt]) -> None:
             stack += [(child, inner or isinstance(node, LOOPS)) for child in ast.iter_child_nodes(node)]
 
 
-def _measured(statements: list[ast.stmt], where: Context, tapes: set[str]) -> Block:
+def _measured(statements: list[ast.stmt], where: Context, tapes: set[str], behind: set[str]) -> Block:
+    """`behind`: what Python reads that stood between the statements and now follows the call."""
     scope = where.scope
     outermost = [loop.node for loop in loops_of(where)][-1]
     later = read_later(statements, scope.node, outermost)  # type: ignore[arg-type]
@@ -159,7 +162,7 @@ def _measured(statements: list[ast.stmt], where: Context, tapes: set[str]) -> Bl
         needed.update(dict.fromkeys(reads))
         bound |= set(names.binds) if simple else set()
     again = carried((n for n in needed if n in inside.binds), statements, scope.node, outermost)  # type: ignore[arg-type]
-    returned = [name for name in inside.binds if name in later or name in again]
+    returned = [name for name in inside.binds if name in later or name in again or name in behind]
     for name in returned:
         if name in tapes:
             raise Refused(f"the tape `{name}` is used after the update", later.get(name))
