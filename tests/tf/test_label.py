@@ -92,6 +92,21 @@ def test_the_numbers_are_those_of_a_plain_session_for_every_kind_of_file(frozen:
             assert np.ptp(plain) > 0.1, "scores that are all alike would prove nothing"
 
 
+def test_images_decoded_together_are_as_if_decoded_one_by_one(frozen: Path, photos: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.jpg"
+    cut.write_bytes((photos / "a.jpg").read_bytes()[:-2000])
+    names = ["a.jpg", "b.png", "e-grey.jpg", "f-cmyk.jpg", "g-alpha.png", "h-16-bit.png"]
+    paths = [photos / names[number % 6] for number in range(40)]
+    paths[25] = cut
+    predictor = Predictor(frozen, batch=11)  # chunks of 6 and 5; the last batch has 7 images
+    found = list(predictor.stream(paths, errors="return"))
+    assert [path for path, _ in found] == [str(path) for path in paths]
+    assert "cannot be decoded as JPEG" in str(found[25][1])
+    alone = {path: predictor(path) for path in {*paths} - {cut}}
+    together = [(out, alone[path]) for path, (_, out) in zip(paths, found, strict=True) if path != cut]
+    assert max(np.abs(out - wanted).max() for out, wanted in together) < 1e-5
+
+
 def test_the_old_spelling_prints_the_old_lines(frozen: Path, photos: Path, capsys: pytest.CaptureFixture[str]) -> None:
     image = photos / "a.jpg"
     old = ["--graph", str(frozen), "--labels", str(frozen.with_name("labels.txt")), "--image", str(image)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from hotloop.label.models import Model
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
+LARGEST = 1 << 29  # bytes of weights that are made constants: a Keras model of 100 MB took 2 GB while that was done
+
+
 class Network:
     """Computes any number of examples, `batch` at a time. The sizes that TensorFlow ever sees are powers of two up to
     that: nothing is traced, tuned or allocated anew however often and with whatever number it is called."""
@@ -25,7 +29,7 @@ class Network:
 
         self.dtype = np.dtype(tf.dtypes.as_dtype(model.dtype).as_numpy_dtype)
         self.example = example
-        self.function = _compiled(model, example)
+        self.function, self.whole = _compiled(model, example)
         self.output = self._one_output(model)
         self.one_by_one = model.one_by_one and not self._takes_two()
         self.batch = 1 if self.one_by_one else batch
@@ -85,8 +89,11 @@ class Network:
             return False
 
 
-def _compiled(model: Model, example: tuple[int | None, ...]) -> Callable[[Any], Any]:
-    """Variables become constants: TensorFlow then folds normalisations into the convolutions before them."""
+def _compiled(model: Model, example: tuple[int | None, ...]) -> tuple[Callable[[Any], Any], bool]:
+    """Variables become constants: TensorFlow then folds normalisations into the convolutions before them.
+
+    And whether that went well: what was compiled is then the whole model, and what was loaded is needed no more.
+    """
     import tensorflow as tf
     from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
@@ -97,11 +104,13 @@ def _compiled(model: Model, example: tuple[int | None, ...]) -> Callable[[Any], 
         told = str(error).strip().splitlines()[0]
         raise HotloopError(f"the model does not take a batch of shape {list(spec.shape)}: {told}") from error
     if not function.variables and not function.captured_inputs:
-        return _first(function)
+        return _first(function), True
+    if sum(math.prod(variable.shape) * variable.dtype.size for variable in function.variables) > LARGEST:
+        return _first(function), False
     try:
-        return _first(convert_variables_to_constants_v2(function))
+        return _first(convert_variables_to_constants_v2(function)), True
     except Exception:  # tables, weights beyond 2 GB, ops it does not know: it runs as it is  # noqa: BLE001
-        return _first(function)
+        return _first(function), False
 
 
 def _first(function: Any) -> Callable[[Any], Any]:

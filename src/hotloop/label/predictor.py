@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,6 +69,8 @@ class Predictor:
         self.shape = example_shape(self.model, self._serving)
         self._network: Network | None = Network(self.model, self.shape, batch or usual_batch())
         self.batch = self._network.batch
+        if self._network.whole:
+            self.model = replace(self.model, call=_gone)
         self._max_wait = max_wait_ms / 1e3
         self._gather = Gatherer(self._together, self.batch, self._max_wait)
         self._decoder: Decoder | None = None
@@ -149,6 +152,7 @@ class Predictor:
     def close(self) -> None:
         """Lets go of the model."""
         self._network = self._decoder = None
+        self.model = replace(self.model, call=_gone)
 
     def __enter__(self) -> Predictor:
         return self
@@ -165,3 +169,8 @@ class Predictor:
         if len({example.shape for example in examples}) > 1:
             return [self.network(example[None])[0] for example in examples]
         return list(self.network(np.stack(examples) if len(examples) > 1 else examples[0][None]))
+
+
+def _gone(batch: Any) -> Any:
+    """In the place of a model's own function, which may hold all its weights."""
+    raise HotloopError("this model was let go.")
