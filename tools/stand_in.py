@@ -126,9 +126,11 @@ class _Dataset:
         return iter(self._elements())
 
     def map(self, f, num_parallel_calls=None, deterministic=None):
+        f = _captured(f)  # it is traced here, once
         return _Dataset(lambda: (_tensor(f(element)) for element in self))
 
     def filter(self, f):
+        f = _captured(f)
         return _Dataset(lambda: (element for element in self if f(element)))
 
     def take(self, count):
