@@ -380,10 +380,10 @@ class Report:
     diff: str = ""
     memory: Series = Series("rss", "bytes")
     phases: tuple[Series, ...] = ()  # seconds by phase over time
-    devices: tuple[Series, ...] = ()  # memory and load of accelerators over time
     events: tuple[Event, ...] = ()  # what the probes counted, the costliest first
     lines: tuple[LineCost, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
+    devices: tuple[Series, ...] = ()  # memory and load of accelerators over time
     version: int = REPORT_VERSION
     changes: tuple[Change, ...] = ()  # what `fix` made, offers or shows
 
