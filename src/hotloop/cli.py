@@ -162,7 +162,7 @@ def _add_label(parser: argparse.ArgumentParser) -> None:
     add("--overwrite", action="store_true", help="replace the output of another run")
     add("--fail-fast", action="store_true", help="stop at the first image that cannot be read")
     add("--batch", default="auto", metavar="N", help="images computed at once (default: measured)")
-    add("--threads", type=int, metavar="N", help="threads that decode (default: one for each core)")
+    add("--threads", type=int, metavar="N", help="decode for so many cores (default: all of them)")
     add("--max-pixels", type=int, metavar="N", help="larger images are an error (default 100 million pixels)")
     add("--preprocess", choices=("auto", "label_image", "keras", "none"), default="auto", help="how pixels are scaled")
     resize = ("auto", "bilinear-v1", "bilinear", "nearest", "bicubic", "area", "lanczos3")
