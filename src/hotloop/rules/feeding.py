@@ -181,12 +181,6 @@ def slept(recording: Recording, loop: LoopRun) -> float:
     return min(sum(event.totals.get("slept", 0.0) for event in taken), 0.9 * loop.seconds)
 
 
-def with_slept(recording: Recording, loop: LoopRun, seconds: float) -> float:
-    """Seconds saved in a loop, and their part of what it slept at its end. By chance that is up to as long as the loop
-    took: one that is twice as fast ends, on average, twice as fast."""
-    return seconds * loop.seconds / max(1e-9, loop.seconds - slept(recording, loop))
-
-
 def waits(recording: Recording) -> Iterator[tuple[LoopRun, float]]:
     """Each loop that takes elements in Python, and the seconds that it waited for them while it ran."""
     for subject in {event.subject: None for event in recording.of_kind("input")}:
@@ -210,9 +204,9 @@ def _part(recording: Recording, event: Event, nodes: Iterable[Node]) -> float:
 
 
 def _waited(recording: Recording, taken: list[Event]) -> float:
-    """The end of each pass included, as far as it takes longer than that of an idle pipeline."""
+    """Less what the pipeline took to end: by chance TensorFlow sleeps through that, whatever the pipeline does."""
     waited = max(sum(e.seconds for e in taken), measured.sampled(recording, [e.place for e in taken], "input"))
-    return waited - sum(e.totals.get("ending", 0.0) - e.totals.get("slept", 0.0) for e in taken)
+    return max(0.0, waited - sum(e.totals.get("ending", 0.0) for e in taken))
 
 
 def _busy(event: Event, nodes: Iterable[Node], loop: LoopRun) -> float:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
-from hotloop.rules import Rule, feeding, measured
+from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.rules.rows import holds_model, one_row
 from hotloop.rules.vectors import index_of, rows_taken
@@ -164,14 +164,11 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         running = sum(e.seconds for e in calls) - measured.tracing(recording, event, first_run=True)
         times = max(2.0, float(seen["times"]))
         seconds = (tracing + max(0.0, running)) * float(seen["inside"]) * (1 - 1 / times)
-        loop = measured.loop_of(recording, event)
-        if loop is not None:
-            seconds = feeding.with_slept(recording, loop, seconds)
         yield measured.told(
             RULE, recording, measured.at_line(seen["model"]), seconds,
             f"The model was called on one example after the other, some {words.number(times)} times in one step "
             f"{{cost}}: tracing it took {words.duration(tracing)}. Call it once, on the whole batch.",
-            loop,
+            measured.loop_of(recording, event),
             [Evidence("tracing", tracing, "s"), Evidence("calls in a step", times)],
         )  # fmt: skip
 

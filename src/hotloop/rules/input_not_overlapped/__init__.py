@@ -195,7 +195,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         if saved < feeding.WAITS * (loop.seconds - asleep):
             continue
         yield measured.told(
-            RULE, recording, switches[-1].place, feeding.with_slept(recording, loop, saved),
+            RULE, recording, switches[-1].place, saved,
             f"The loop on line {loop.place.line} waited {words.duration(waited)} for its data, and computed nothing "
             f"meanwhile {{cost}}: `{switches[-1].subject} = False` takes away the prefetch that TensorFlow adds. Drop "
             "it, or end the pipeline with `.prefetch(tf.data.AUTOTUNE)`.",
