@@ -15,7 +15,7 @@ from hotloop.laps import loop_seconds, main_loop
 from hotloop.mending import Contents, Key, Mended, diff, key, mend, read_project
 from hotloop.model import Finding, HotloopError, Recording, Refusal, Report, Trial
 from hotloop.record import Limit, record
-from hotloop.rules import Rule
+from hotloop.rules import Rule, find_rule
 from hotloop.settings import last_recording
 from hotloop.verify import Contender, Terms, trials
 from hotloop.workshop import Workshop
@@ -24,6 +24,8 @@ BUDGET = 600.0  # seconds
 FIRST_RUN = 0.2  # of the budget: a program that takes longer is ended, and compared over its first steps
 LEAST_RUNS = 3
 FEWEST_STEPS = 20  # over which a program is compared that is ended early
+LESS = 20e6  # bytes of peak memory that a change must save which is to save memory
+NOT_SLOWER = 0.95  # times as fast, at least: what saves memory may cost no more
 MOST_ALONE = 5  # candidates that are tried alone; the rest is tried with all others only
 TOGETHER, GAINED = "all fixes", "those that gained"
 
@@ -174,15 +176,21 @@ class _Proof:
         outcomes = self._tried([together, *alone])
         best = self._best(together, alone, outcomes)
         tried = [trial for name, trial in outcomes.items() if name != best.name] + [outcomes[best.name]]
-        told = list(self._told(together if not _faster(tried[-1]) else best, [together, *alone], outcomes))
-        if not _faster(tried[-1]):
+        proved = _is_proved(best, tried[-1])
+        told = list(self._told(best if proved else together, [together, *alone], outcomes))
+        if not proved:
             return Mended(self._contents, [], [*together.mended.refusals, *told]), tried
         return replace(best.mended, refusals=[*best.mended.refusals, *told]), tried
 
     def _best(self, together: _Candidate, alone: Sequence[_Candidate], outcomes: dict[str, Trial]) -> _Candidate:
         """All of them, less those that gained nothing alone where the rest is proved without them."""
-        useless = [one for one in alone if outcomes[one.name].verdict in ("same", "slower", "different-results")]
-        if _faster(outcomes[TOGETHER]) and (not useless or len(useless) == len(alone)):
+        useless = [
+            one
+            for one in alone
+            if outcomes[one.name].verdict in ("same", "slower", "different-results")
+            and not _is_proved(one, outcomes[one.name])
+        ]
+        if _is_proved(together, outcomes[TOGETHER]) and (not useless or len(useless) == len(alone)):
             return together
         known = [together, *alone]
         rest = self._without(useless)
@@ -190,7 +198,7 @@ class _Proof:
         if best is rest and rest.mended.done and monotonic() < self._terms.deadline:
             outcomes |= self._tried([rest])
             known.append(rest)
-        proved = [one for one in known if _faster(outcomes[one.name])]
+        proved = [one for one in known if _is_proved(one, outcomes[one.name])]
         if best in proved:
             return best
         return max(proved, key=lambda one: outcomes[one.name].speedup, default=together)
@@ -231,7 +239,8 @@ class _Proof:
         self, best: _Candidate, candidates: Sequence[_Candidate], outcomes: Mapping[str, Trial]
     ) -> Iterator[tuple[Finding, Refusal]]:
         """How the trials ended of what is not kept."""
-        kept = {(finding.rule, finding.place) for finding, _ in best.mended.done if _faster(outcomes[best.name])}
+        proved = _is_proved(best, outcomes[best.name])
+        kept = {(finding.rule, finding.place) for finding, _ in best.mended.done if proved}
         for one in reversed(candidates):
             for finding, fix in one.mended.done:
                 if (finding.rule, finding.place) not in kept:
@@ -241,8 +250,18 @@ class _Proof:
                     yield finding, Refusal(said, finding.place)
 
 
-def _faster(trial: Trial) -> bool:
-    return trial.verdict == "faster"
+def _is_proved(candidate: _Candidate, trial: Trial) -> bool:
+    """Faster with the same results; of a rule that is about memory, also smaller and hardly slower."""
+    if trial.verdict == "faster":
+        return True
+    about_memory = any(find_rule(finding.rule).measured == "memory" for finding, _ in candidate.mended.done)
+    return about_memory and is_smaller(trial)
+
+
+def is_smaller(trial: Trial) -> bool:
+    if trial.same_results is not True or trial.before_bytes is None or trial.after_bytes is None:
+        return False
+    return trial.after_bytes < trial.before_bytes - LESS and trial.speedup > NOT_SLOWER and trial.verdict != "slower"
 
 
 # -- what to say -------------------------------------------------------------------------------------------------------
@@ -254,11 +273,15 @@ def _summary(report: Report, whole: float, mended: Mended, tried: Sequence[Trial
         yield "There is no fix for what was found: the reasons are listed."
         return
     if not mended.done:
-        yield "No change was proved to be faster with the same results, so none is offered."
+        yield "No change was proved to be faster with the same results, or smaller, so none is offered."
         return
     rules = {finding.rule for finding, _ in mended.done}
     predicted = sum(f.cost.seconds for f in report.findings if f.cost and f.rule in rules) / whole
     proof = tried[-1]
+    if proof.verdict != "faster":
+        before, after = (words.size(side or 0.0) for side in (proof.before_bytes, proof.after_bytes))
+        yield f"The program took {before} of memory before, and {after} after."
+        return
     saved = (proof.before_seconds - proof.after_seconds) / proof.before_seconds
     yield (
         f"Predicted to save {words.percent(predicted)} of the time in loops; the trial saved {words.percent(saved)} "
