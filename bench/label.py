@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -145,8 +146,10 @@ def demo(rounds: int) -> dict[str, Any]:
 
 
 def _gpu() -> str:
-    asked = subprocess.run(["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True)
-    return asked.stdout.strip()
+    if shutil.which("nvidia-smi") is None:
+        raise SystemExit("--gpu needs a GPU, and there is no nvidia-smi to tell of one.")
+    asked = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def keep(output: Path | None, name: str, result: dict[str, Any]) -> None:
@@ -175,6 +178,7 @@ def main() -> None:
     if arguments.demo:
         return keep(output, "demo", demo(arguments.rounds))
     name = "resnet50" if arguments.gpu else arguments.network
+    device = {"gpu": _gpu()} if arguments.gpu else {}
     images = arguments.flat or arguments.images
     wanted = ("hotloop", *LIMITS) if arguments.gpu else arguments.only or peers()
     found = {peer: one for peer, one in peers(images).items() if peer in wanted and not arguments.flat}
@@ -183,9 +187,7 @@ def main() -> None:
     if arguments.flat:
         return keep(output, "flat", {"network": name, **flat(network, paths)})
     measured = measure(network, paths, found, arguments.rounds)
-    told = {"network": name, "images": images, "rounds": arguments.rounds, **compared(measured["seconds"])}
-    if arguments.gpu:
-        told["gpu"] = _gpu()
+    told = {**device, "network": name, "images": images, "rounds": arguments.rounds, **compared(measured["seconds"])}
     told["words"] = {peer: one.words for peer, one in found.items()}
     return keep(output, "gpu" if arguments.gpu else name, {**told, **measured})
 
