@@ -278,7 +278,7 @@ def _summary(report: Report, whole: float, mended: Mended, tried: Sequence[Trial
     rules = {finding.rule for finding, _ in mended.done}
     predicted = sum(f.cost.seconds for f in report.findings if f.cost and f.rule in rules) / whole
     proof = tried[-1]
-    if proof.verdict != "faster":
+    if proof.verdict != "faster" or all(find_rule(rule).measured == "memory" for rule in rules):
         before, after = (words.size(side or 0.0) for side in (proof.before_bytes, proof.after_bytes))
         yield f"The program took {before} of memory before, and {after} after."
         return
