@@ -10,10 +10,6 @@ from hotloop.rules import all_rules
 HEAD = "import keras\nimport tensorflow.compat.v1 as tf\n"
 
 LEFT_ALONE = {
-    "an outer list under another name, filled in a step": (
-        "history = []\nfor x, y in data:\n    log = history\n    with tf.GradientTape() as t:\n        l = loss(m(x), y)\n"
-        "    log.append(l)\n    opt.apply_gradients(zip(t.gradient(l, m.trainable_variables), m.trainable_variables))"
-    ),
     "the value comes from a queue": "while True:\n    p = q.get()\n    x = tf.image.decode_jpeg(tf.read_file(p), name=p)\n    s.run(x)",
     "a frame from a camera": "while True:\n    ok, jpeg = cam.read()\n    sess.run(tf.image.decode_jpeg(f(jpeg)))",
     "the path comes from a call": "for x in data:\n    path = next_path()\n    m = keras.models.load_model(path)\n    m(x)",
