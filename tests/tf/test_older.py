@@ -13,6 +13,8 @@ from hotloop.record import Limit, record
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.specimens import program, specimen, write
 
+pytestmark = pytest.mark.xdist_group("older")  # one process makes the environment
+
 EVERYTHING = """\
 import numpy as np
 import tensorflow as tf

@@ -27,6 +27,7 @@ from hotloop.model import Evidence, Finding, LoopRun, Place, Recording
 from hotloop.rules import Rule, measured
 
 RULE = Rule(__name__)
+PARALLEL = True  # which line a sample falls on hangs on a core that is free to take it
 TIMES = 2.0  # as long at the end: less may be the machine
 WORTH = 0.1  # of the run
 KNOWN = ("ops", "session.cold", "session", "concat", "held", "built", "compile", "load", "import", "iterator")
