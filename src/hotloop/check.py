@@ -20,7 +20,7 @@ from hotloop.source.building import collection_off
 from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 
-HELD = 14_500_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
+HELD = 10_000_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
 PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
 
 Progress = Callable[[int, int], None]
