@@ -98,7 +98,7 @@ def test_what_happens_in_tensorflow_2_15_is_counted_as_in_the_newest(tmp_path: P
     assert steps[16, "predict"] == (10, 10)
     assert steps[28, "for"] == (2, 24)
     phases = {sample.phase for sample in recording.samples}
-    assert phases >= {"trace", "compute", "setup", "library", "python"}
+    assert phases >= {"trace", "compute", "setup", "library"}  # its own Python is too short to be sure of a sample
 
 
 @pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.name in NAMES], ids=lambda rule: rule.name)
