@@ -58,11 +58,14 @@ def test_it_does_not_go_on_with_other_settings_or_other_images(tmp_path: Path) -
     Journal(tmp_path / "out.csv", SETTINGS, [*PATHS, "new.jpg"], resume=True).close()  # more at the end is no trouble
 
 
-def test_two_runs_never_write_the_same_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize("resume", [True, False])
+def test_two_runs_never_write_the_same_output_or_take_each_others_rows(tmp_path: Path, resume: bool) -> None:
     journal = Journal(tmp_path / "out.csv", SETTINGS, PATHS, resume=False)
+    journal.append(LINES)
     with pytest.raises(HotloopError, match="another run"):
-        Journal(tmp_path / "out.csv", SETTINGS, PATHS, resume=True)
-    journal.close()
+        Journal(tmp_path / "out.csv", SETTINGS, PATHS, resume=resume)
+    journal.publish(raw=False, width=2)
+    assert (tmp_path / "out.csv").exists()
 
 
 def test_the_output_of_before_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def relevant(texts: dict[str, str]) -> set[str]:
         "import tensorflow as tf",
         "import numpy as np, tensorflow as tf",
         "import os; import tensorflow as tf",
+        "import segmentation_models as sm  # of keras\nsm.Unet().predict(x)",
         "if True:\n    import tensorflow.compat.v1 as tf",
         "from keras import ops",
         "from tensorflow.keras import (\n    layers,  # all of them\n    models,\n)",

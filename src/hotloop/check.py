@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 import signal
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from hotloop.model import Finding, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
+from hotloop.settings import cores
 from hotloop.source import Files, Project, read
 from hotloop.source.aside import is_aside
 from hotloop.source.building import collection_off
@@ -47,7 +47,7 @@ def check_files(
     found = read(files, root)
     chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
-    processes = min(_cores(), PROCESSES)
+    processes = min(cores(), PROCESSES)
     parts = shards(found, chosen, HELD // processes, processes)
     largest_first = sorted(parts, key=found.size, reverse=True)  # none is left alone with a large one in the end
     answers = dict(_each(work, largest_first, processes, progress))
@@ -69,11 +69,6 @@ def check_files(
             "unparsed": unparsed,
         },
     )
-
-
-def _cores() -> int:
-    """Those that this process may use: a container or `taskset` may allow fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

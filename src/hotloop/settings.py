@@ -25,6 +25,11 @@ def last_recording(root: Path) -> Path:
     return cache_dir() / "recordings" / name / "last.json.gz"
 
 
+def cores() -> int:
+    """Those that this process may use: a container or `taskset` may allow fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 # -- configuration -----------------------------------------------------------------------------------------------------
 
 

@@ -49,6 +49,8 @@ def begin(output: Path, settings: Mapping[str, Any], resume: bool) -> tuple[dict
     """The settings to go on with, and the file of rows, which no other run has open."""
     part = part_of(output)
     if not resume:
+        if (part / ROWS).exists():
+            _locked(part / ROWS, output).close()  # another run that is still at it keeps its rows
         shutil.rmtree(part, ignore_errors=True)
     part.mkdir(exist_ok=True)
     begun = _read_job(part / JOB)

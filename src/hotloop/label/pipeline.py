@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -68,8 +67,3 @@ def batches(paths: Iterable[str], decode: Decode, join: Join, batch: int, thread
             yield decoding.popleft().done(join)
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

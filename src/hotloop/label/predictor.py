@@ -16,10 +16,11 @@ from hotloop.label.headers import ImageError
 from hotloop.label.models import load
 from hotloop.label.network import Network
 from hotloop.label.options import MAX_PIXELS, Preprocess, Resize, Serving
-from hotloop.label.pipeline import Batch, batches, chunk_size, cores
+from hotloop.label.pipeline import Batch, batches, chunk_size
 from hotloop.label.preparing import decoder_for, example_shape
 from hotloop.label.tuning import usual_batch
 from hotloop.model import HotloopError
+from hotloop.settings import cores
 
 if TYPE_CHECKING:
     from types import TracebackType

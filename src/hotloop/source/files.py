@@ -214,7 +214,8 @@ class Files:
         importers: dict[str, list[str]] = {}
         for file, data in self.contents.items():
             spelled, folder = str(file), str(file.parent)
-            if not self._said[file] and MENTIONS.search(data):  # a notebook, a template, or no Python at all
+            # A notebook, a template, no Python at all; or a library that brings TensorFlow along under its own name.
+            if MENTIONS.search(data) and (not self._said[file] or HANDLES.search(data)):
                 found.add(spelled)
             for base, names in self._said[file]:
                 files, others = self._import.meant(base, names, folder)
