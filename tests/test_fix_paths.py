@@ -261,3 +261,10 @@ def test_a_change_of_a_line_that_is_no_python_is_refused(project: Path, capsys: 
         "the change meets a line that only a notebook understands"
     ]
     assert (project / "a.ipynb").read_text() == text
+
+
+def test_of_a_path_that_is_not_there_only_that_is_said(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fix", "nowhere.py"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == "hotloop: there is no file or folder nowhere.py.\n"

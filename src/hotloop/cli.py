@@ -290,7 +290,8 @@ def _fix(arguments: argparse.Namespace) -> int:
     if arguments.run is not None or arguments.last:
         return _prove(arguments, wanted)
     report, failures = fix_paths(request, wanted)
-    _show(report, arguments)
+    if report.meta["files"] or not failures:  # of what was not read there is nothing to say
+        _show(report, arguments)
     for failure in failures:
         _complain(failure)
     return 2 if failures else 0
