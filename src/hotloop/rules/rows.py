@@ -32,6 +32,10 @@ MAKERS = {
     "tf.convert_to_tensor",
     "tf.constant",
 }
+FILLED = {f"{library}.{maker}" for library in ("np", "tf") for maker in ("zeros", "ones", "empty", "full", "fill")} | {
+    "tf.random.normal",
+    "tf.random.uniform",
+}
 
 
 def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: bool = False) -> bool | None:
@@ -83,11 +87,13 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
             return isinstance(data.args[0], ast.List) and len(data.args[0].elts) == 1
         if name in RESHAPES and len(data.args) > 1:
             return _is_one(data.args[1])
+        if name in FILLED and data.args:
+            return _is_one(data.args[0])
         if isinstance(data.func, ast.Attribute) and data.func.attr == "reshape" and data.args:
             return _is_one(data.args[0])
         if isinstance(data.func, ast.Attribute) and data.func.attr in ("astype", "copy"):
             return one_row(data.func.value, scope, found, project, depth + 1)
-        if name.endswith(".preprocess_input") and data.args:
+        if name.endswith((".preprocess_input", ".pad_sequences")) and data.args:
             return one_row(data.args[0], scope, found, project, depth + 1)
     return isinstance(data, ast.BinOp) and one_row(data.left, scope, found, project, depth + 1)
 

@@ -7,9 +7,10 @@ call. None of it depends on the step.
 
 **Instead**
 
-Load once, before the loop, or in a function that remembers what it loaded (`@functools.cache`). Then pass the model
-to the code that needs it. Where the loop only asks a model for answers, `from hotloop import Predictor`;
-`p = Predictor("model.pb")` before the loop and `p(image)` inside it is all of that, batched.
+Load once, before the loop (in a web service: before the first request), or in a function that remembers what it loaded
+(`@functools.cache`). Then pass the model to the code that needs it. Where the loop only asks a model for
+answers, `from hotloop import Predictor`; `p = Predictor("model.pb")` before the loop and `p(image)` inside it is all of
+that, batched.
 
 **Not when**
 
@@ -23,10 +24,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Fix, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
-from hotloop.rules.loops import each, in_loop
+from hotloop.rules.loops import each, in_loop, outside_loops
+from hotloop.rules.model_load_in_loop.requests import handler_of
 from hotloop.rules.names import APPLICATIONS, LOADERS
 from hotloop.source.flow import varies
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 
 RESTORES = {"restore", "read", "restore_or_initialize", "load_weights"}
+ONCE = "Load it once, when the program starts."
 SPELLED = {name.rpartition(".")[2] for name in LOADERS} | RESTORES
 
 
@@ -46,6 +49,10 @@ def check(project: Project) -> Iterator[Finding]:
             if not _loads(call, project):
                 continue
             found = in_loop(project, call.where)
+            handler = handler_of(call, project) if found is None else None
+            if handler is not None:
+                message = f"The same model is loaded for every request that `{handler.name}` answers. {ONCE}"
+                yield RULE.finding(call.place, message, **outside_loops(call.where, "medium"))
             if not found or _differs(call, found.loop, found.chain, project):
                 continue
             if is_restore(
@@ -93,7 +100,11 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix:
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    if finding.basis == "static" and finding.loop is None:
+        return Refusal(
+            "requests may be answered by several threads or processes: load it where each starts", finding.place
+        )
     from hotloop.rules.model_load_in_loop.mend import load_once
 
     return load_once(finding, project)

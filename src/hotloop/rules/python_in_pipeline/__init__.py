@@ -46,6 +46,7 @@ BATCHES = {"batch", "padded_batch", "ragged_batch", "bucket_by_sequence_length"}
 # What TensorFlow can do itself, so that the Python is a choice.
 REPLACEABLE = re.compile(
     r"^np\.(?!random\.)|^(cv2|PIL|imageio)\b|imread|^tf\.|^keras\.(utils|preprocessing)|^skimage\.(io|transform)|^math\."
+    r"|^(np\.)?random\.(rand|randn|random|random_sample|uniform|normal|gauss|randint)$"
     r"|^(len|range|zip|enumerate|open|float|int|str|bytes|min|max|abs|sum|list|sorted|tuple|isinstance|round|print)$"
     r"|^os\.(path\.|listdir$|walk$|scandir$)|^i?glob\.|^random\.shuffle$|^time\.|^open\(\)|[?.](astype|reshape|decode|numpy|transpose|mean|std|copy|resize|convert|format|join|max"
     r"|min|sum|split|strip|read|append|tolist|flatten|item|shape|close|get_shape|set_shape|endswith|startswith|lower)$"

@@ -80,7 +80,9 @@ told = files.map(augment, num_parallel_calls=tf.data.AUTOTUNE).batch(32)
 by_position = files.map(augment, 8).batch(32)
 stateless = tf.data.Dataset.zip((files, tf.data.Dataset.random(3))).map(augmented_without_state).batch(32)
 tiny = tf.data.Dataset.from_tensor_slices(images).map(lambda x: x + tf.random.uniform([])).prefetch(1)
-python_that_computes = tf.data.Dataset.from_tensor_slices(images).map(lambda x: tf.numpy_function(shift, [x], tf.float32))
+python_that_computes = tf.data.Dataset.from_tensor_slices(images).map(
+    lambda x: tf.numpy_function(shift, [x], tf.float32)  # expect: python-in-pipeline
+)
 looked_up = tf.data.Dataset.from_tensor_slices(words).batch(32).map(table.lookup)
 cached_texts = tf.data.Dataset.from_tensor_slices(words).batch(32).map(lambda text: vectorize(text)).cache()
 not_a_dataset = list(map(augment, paths))

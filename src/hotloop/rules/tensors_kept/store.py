@@ -80,9 +80,17 @@ def _is_part(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
         return _last(parent.func) in REDUCES
     if isinstance(parent, ast.comprehension):
         owner = parents.get(parent)
-        part = getattr(owner, "elt", None)
+        part = _without_fetch(getattr(owner, "elt", None))
         return isinstance(part, ast.Call) and _last(part.func) in REDUCES | {"float", "int"}
     return False
+
+
+def _without_fetch(expr: ast.expr | None) -> ast.expr | None:
+    """`tf.reduce_mean(x)` of `tf.reduce_mean(x).numpy()`."""
+    match expr:
+        case ast.Call(func=ast.Attribute(value=made, attr="numpy" | "item"), args=[]):
+            return made
+    return expr
 
 
 def _last(func: ast.expr) -> str:

@@ -1,0 +1,130 @@
+"""Short programs as people write them: `check` names the lines that end in `# rule-name`, and no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hotloop.cli import main
+
+MARK = re.compile(r"#\s+((?:[a-z]+-)+[a-z]+)\s*$")
+
+PROGRAMS = {
+    "text is generated from an array that each step fills": """
+import numpy as np
+import keras
+
+model = keras.Sequential([keras.layers.LSTM(32), keras.layers.Dense(50, activation="softmax")])
+sentence = [0] * 40
+for i in range(400):
+    x_pred = np.zeros((1, 40, 50))
+    for t, char in enumerate(sentence):
+        x_pred[0, t, char] = 1.0
+    preds = model.predict(x_pred, verbose=0)[0]  # predict-in-loop
+    sentence = sentence[1:] + [int(np.argmax(preds))]
+""",
+    "one padded sentence is predicted at a time": """
+import numpy as np
+from tensorflow.keras.models import Sequential
+from tensorflow.keras.preprocessing.sequence import pad_sequences
+
+model = Sequential()
+seed = "once upon a time"
+for _ in range(next_words):
+    tokens = tokenizer.texts_to_sequences([seed])[0]
+    tokens = pad_sequences([tokens], maxlen=20, padding="pre")
+    predicted = np.argmax(model.predict(tokens, verbose=0))  # predict-in-loop
+    seed += " " + index_word[predicted]
+""",
+    "Python draws random numbers for each image of a pipeline": """
+import numpy as np
+import tensorflow as tf
+
+def augment(image):
+    image = image.numpy()
+    if np.random.rand() < 0.5:
+        image = image[:, ::-1]
+    return (image - image.mean()) / image.std()
+
+def load(path):
+    image = tf.io.decode_jpeg(tf.io.read_file(path))
+    return tf.py_function(augment, [image], tf.float32)  # python-in-pipeline
+
+train = tf.data.Dataset.list_files("*.jpg").map(load).batch(32)  # serial-map
+""",
+    "outputs are kept for a mean that is fetched": """
+import numpy as np
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.layers.Conv2D(64, 3)])
+outs = []
+for batch in dataset:
+    out = net(batch)
+    outs.append(out)  # tensors-kept
+means = [tf.reduce_mean(o).numpy() for o in outs]
+""",
+    "outputs are kept and all fetched": """
+import tensorflow as tf
+
+net = tf.keras.Sequential([tf.keras.layers.Conv2D(64, 3)])
+outs = []
+for batch in dataset:
+    outs.append(net(batch))
+arrays = [o.numpy() for o in outs]
+""",
+    "a service loads its model for each request": """
+from flask import Flask, jsonify, request
+from tensorflow.keras.models import load_model
+
+app = Flask(__name__)
+
+def answer(rows):
+    model = load_model("model.keras")  # model-load-in-loop
+    return model(rows)
+
+@app.route("/predict", methods=["POST"])
+def predict():
+    return jsonify(answer(request.json["rows"]))
+""",
+    "a service keeps its model": """
+from flask import Flask, jsonify, request
+from tensorflow.keras.models import load_model
+
+app = Flask(__name__)
+model = None
+
+def get_model():
+    global model
+    if model is None:
+        model = load_model("model.keras")
+    return model
+
+@app.route("/predict", methods=["POST"])
+def predict():
+    return jsonify(get_model()(request.json["rows"]))
+
+@app.route("/reload", methods=["POST"])
+def reload():
+    global model
+    model = load_model("model.keras")
+    return "ok"
+
+@app.route("/<name>")
+def describe(name):
+    return load_model(f"models/{name}.keras").to_json()
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_check_names_the_marked_lines_and_no_other(name: str, tmp_path: Path) -> None:
+    source = PROGRAMS[name]
+    (tmp_path / "program.py").write_text(source, encoding="utf-8")
+    output = tmp_path / "report.json"
+    main(["check", str(tmp_path / "program.py"), "--format", "json", "--output", str(output)])
+    found = {(f["place"]["line"], f["rule"]) for f in json.loads(output.read_text(encoding="utf-8"))["findings"]}
+    marked = {(at, m[1]) for at, line in enumerate(source.split("\n"), 1) if (m := MARK.search(line))}
+    assert found == marked
