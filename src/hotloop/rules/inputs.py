@@ -54,6 +54,11 @@ def may_be_random(work: Work) -> bool:
     return is_random(work) is not None or any(RANDOM_WORDS.search(w.lower()) for w in work.words)
 
 
+def may_keep_state(work: Work) -> bool:
+    """Whether it calls something that is not known, or that holds or changes a state: `counter.assign_add(1)`."""
+    return any(name.startswith("?") or "assign" in name or STATEFUL.search(name) for name in work.calls)
+
+
 def is_expensive(work: Work) -> str | None:
     """What of it takes long: decoding, resizing, spectra; a name, or None."""
     return any_of(DECODES, work.calls | work.python_calls)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 PLAIN = {"float32", "float16", "int8", "uint8", "int16", "int32", "int64", "bool"}
+CONVERTS = {"tf.constant", "tf.convert_to_tensor"}
 
 
 def as_tensor(uses: Sequence[ast.expr], scope: Scope, project: Project) -> Fix:
@@ -34,8 +35,9 @@ def as_tensor(uses: Sequence[ast.expr], scope: Scope, project: Project) -> Fix:
     if not tensor:
         tensor = _free(f"{spelled}_tensor", scope.module)
         _make(splice, spelled, tensor, binding)
+    kind = _type(binding, project)
     for use in uses:
-        splice.replace(splice.span(use), tensor)
+        splice.replace(splice.span(_conversion(use, kind, scope, project) or use), tensor)
     return splice.fix("make a tensor of the array once", "verify")
 
 
@@ -57,14 +59,31 @@ def _binding(use: ast.expr, scope: Scope) -> Binding:
 
 def _require_one_type(spelled: str, binding: Binding, project: Project) -> None:
     """An array of doubles becomes what its partner is, a tensor of doubles does not."""
-    value = binding.value
-    kind = array_type(value, binding.where.scope, project) if value is not None else None
-    if kind not in PLAIN:
+    if _type(binding, project) not in PLAIN:
         raise Refused(
             f"`{spelled}` may be float64, which TensorFlow converts in an array but not in a tensor: give it a type "
             "first, with `astype`",
             binding.node,
         )
+
+
+def _type(binding: Binding, project: Project) -> str | None:
+    return array_type(binding.value, binding.where.scope, project) if binding.value is not None else None
+
+
+def _conversion(use: ast.expr, kind: str | None, scope: Scope, project: Project) -> ast.expr | None:
+    """`tf.constant(table)` around a use, which goes too: of a tensor it would make a constant of the graph again."""
+    for call in scope.module.calls:
+        node = call.node
+        if node.args[:1] != [use] or project.name_of(node.func, call.where.scope) not in CONVERTS:
+            continue
+        wanted = [
+            ast.unparse(value) for value in (*node.args[1:], *[k.value for k in node.keywords if k.arg != "name"])
+        ]
+        if len(wanted) > 1 or any(text.rpartition(".")[2].strip("'\"") != kind for text in wanted):
+            raise Refused(f"`{ast.unparse(node)}` also converts the array: make the tensor by hand", node)
+        return node
+    return None
 
 
 def _made_already(spelled: str, home: Scope, project: Project) -> str:

@@ -97,7 +97,10 @@ def _factory_call(finding: Finding, project: Project) -> Fix:
 
 
 def _only_makes(factory: Scope, project: Project) -> bool:
-    """Whether a function does nothing but define functions, with constants for them, and return them."""
+    """Whether a function does nothing but define functions, with constants for them, and return them.
+
+    `return step(x)` hands out what the function computes, which is for each call to say.
+    """
     body = factory.node.body
     if not isinstance(body, list) or isinstance(factory.node, ast.ClassDef | ast.Module):
         return False
@@ -105,10 +108,19 @@ def _only_makes(factory: Scope, project: Project) -> bool:
         if isinstance(statement, ast.Assign) and _is_plain(statement.value, factory, project):
             continue
         docstring = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        returned = isinstance(statement, ast.Return) and statement.value is not None
+        returned = isinstance(statement, ast.Return) and _hands_out(statement.value, factory, project)
         if not (docstring or returned or isinstance(statement, ast.FunctionDef)):
             return False
     return True
+
+
+def _hands_out(value: ast.expr | None, factory: Scope, project: Project) -> bool:
+    """Functions by their names, a lambda, or what `tf.function` makes of one."""
+    if isinstance(value, ast.Tuple):
+        return all(_hands_out(part, factory, project) for part in value.elts)
+    if isinstance(value, ast.Call):
+        return project.name_of(value.func, factory) in ("tf.function", "tf.function()") and bool(value.args)
+    return isinstance(value, ast.Name | ast.Lambda)
 
 
 def _is_plain(value: ast.expr, scope: Scope, project: Project) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Safety
@@ -37,7 +39,9 @@ def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -
     repeats = [s for s in before if s.name == "repeat"]
     if repeats and (len(changing) == len(repeats) or any(_is_endless(s) for s in repeats)):
         require_fixed_order(pipeline)
-        move(splice, pipeline, cache, before=changing[0])
+        between = before[before.index(changing[0]) :]
+        worked = _same_in_each_pass(between, project)
+        permute(splice, (*between, cache), [*worked, cache, *[s for s in between if s not in worked]])
         return splice.fix("cache before the data are repeated", _safety(pipeline, cache, project))
     cut_short = bool(after) and after[0].name == "take"
     if changing and cut_short:
@@ -53,6 +57,20 @@ def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -
     require_fixed_order(pipeline)
     permute(splice, (cache, after[0]), (after[0], cache))
     return splice.fix("cache only what is taken", _safety(pipeline, cache, project))
+
+
+def _same_in_each_pass(stages: Sequence[Stage], project: Project) -> list[Stage]:
+    """The stages right after a `repeat` that do the same to an element in each pass: their work is to be cached, too."""
+    if stages[0].name != "repeat":
+        return []
+    found = itertools.takewhile(lambda s: s.name in ("map", "filter") and _is_function(s, project), stages[1:])
+    return list(found)
+
+
+def _is_function(stage: Stage, project: Project) -> bool:
+    """Whether what a stage makes of an element is seen to depend on the element alone."""
+    work = inputs.of(stage.function, project)
+    return work is not None and not work.python and not inputs.may_be_random(work) and not inputs.may_keep_state(work)
 
 
 def _is_endless(repeat: Stage) -> bool:
@@ -76,8 +94,7 @@ def _safety(pipeline: Pipeline, cache: Stage, project: Project) -> Safety:
     if not pipeline.source or pipeline.kind.endswith(OWN_ORDER) or cache.argument(0, "filename") is not None:
         return "verify"
     for stage in pipeline.before(cache):
-        work = inputs.of(stage.function, project)
-        if stage.name == "map" and (work is None or work.python or inputs.may_be_random(work)):
+        if stage.name == "map" and not _is_function(stage, project):
             return "verify"
         if stage.name not in ("map", "batch", "repeat", "take", "skip", "prefetch"):
             return "verify"
