@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import json
 import os
 import runpy
@@ -204,10 +205,11 @@ def test_a_hundred_thousand_calls_from_many_threads_leave_graph_traces_and_memor
 
     with ThreadPoolExecutor(20) as pool:
         list(pool.map(calls, [500] * 20))
+        gc.collect()  # functions that other tests left behind may go now, and not meanwhile
         before, memory = state(), psutil.Process().memory_info().rss
         worst = max(pool.map(calls, [4500] * 20))
     assert worst < 1e-6
-    assert state() == before
+    assert all(now <= then for now, then in zip(state(), before, strict=True))
     assert psutil.Process().memory_info().rss - memory < 8e6
     predictor.close()
     with pytest.raises(HotloopError, match="closed"):

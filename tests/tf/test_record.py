@@ -246,6 +246,7 @@ def test_keras_loops_are_counted_in_batches_and_rows(keras: Made) -> None:
     assert (fit.count, fit.totals["rows"], fit.totals["batches"], fit.examples[0]["batch_size"]) == (1, 96, 10, 16)
     predict = one(recording, "predict", 16)
     assert (predict.count, predict.totals["rows"], predict.totals["batches"]) == (10, 10, 10)
+    assert not list(recording.of_kind("option"))  # Keras sets some on its own pipelines: no doing of the program's
     assert one(recording, "evaluate", 17).totals["batches"] == 3
     assert [event.place.line for event in recording.of_kind("evaluate")] == [17], "validation belongs to its fit"
     assert fit.totals["trace_seconds"] > 0

@@ -53,12 +53,16 @@ class Switches:
         )  # fmt: skip
 
     def install_pipelines(self, log: Log) -> None:
-        """What is switched off of all that tf.data does of its own accord."""
+        """What the program itself switches off of all that tf.data does of its own accord: Keras has its reasons."""
         options = part("tensorflow.python.data.util.options:OptionsBase")
+
+        def thrown(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+            off = len(args) == 3 and args[2] is False
+            return str(args[1]) if off and log.frames.called_by_user() else None
+
         watch(
-            log, options, "__setattr__",
-            lambda args, kwargs: args[1] if len(args) == 3 and args[2] is False else None,
-            lambda name, seconds, result: log.emit("option", str(name)) if result is not FAILED else None,
+            log, options, "__setattr__", thrown,
+            lambda name, seconds, result: log.emit("option", name) if result is not FAILED else None,
         )  # fmt: skip
 
     def install_precision(self, log: Log) -> None:
