@@ -10,7 +10,7 @@ from typing import Any
 from hotloop.model import Finding
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import MODEL_CHANGES, MUTATORS, call_at
-from hotloop.source.flow import varies
+from hotloop.source.flow import fresh_call, varies
 from hotloop.source.module import Call, Loop, Scope, names_read, names_stored
 from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter, body_of, with_body, without_blank_lines
@@ -78,13 +78,19 @@ class Step:
                         grew = True
         return [statement for statement in statements if id(statement) in chosen]
 
-    def require_movable(self, moved: Sequence[ast.stmt], fed: frozenset[str] = frozenset()) -> None:
-        """Refuses what depends on the step, acts on the world, leaves the block, or is bound again elsewhere."""
+    def require_movable(
+        self, moved: Sequence[ast.stmt], fed: frozenset[str] = frozenset(), swapped: Sequence[ast.AST] = ()
+    ) -> None:
+        """Refuses what depends on the step, acts on the world, leaves the block, or is bound again elsewhere.
+
+        `swapped`: expressions that stay behind, of which only the values are handed over.
+        """
         stay = [s for s in self.statements if s not in moved]
         bound = {name for statement in moved for name in bound_names(statement)}
         for statement in moved:
             for node in ast.walk(statement):
                 self._require_quiet(node, statement)
+            self.require_no_fresh_calls(statement, swapped)
             for name in sorted(names_read(statement) - bound - fed):
                 if self.varies(ast.Name(name, ast.Load())):
                     raise Refused(f"it needs `{name}`, which changes in each step", statement)
@@ -93,6 +99,16 @@ class Step:
             if twice:
                 raise Refused(f"`{min(twice)}` is bound again elsewhere in the step", other)
         self._require_fresh(moved, bound)
+
+    def require_no_fresh_calls(self, node: ast.AST, swapped: Sequence[ast.AST] = ()) -> None:
+        """Made once, `tf.constant(rng.normal(3))` would be one draw for all steps."""
+        stays = {id(inner) for outer in swapped for inner in ast.walk(outer)}
+        for call in ast.walk(node):
+            if isinstance(call, ast.Call) and id(call) not in stays and self._is_drawn(call):
+                raise Refused(f"`{ast.unparse(call)}` may give something else in each step", call)
+
+    def _is_drawn(self, call: ast.Call) -> bool:
+        return fresh_call(call, self.scope, self.loop, self.project)
 
     def _require_fresh(self, moved: Sequence[ast.stmt], bound: set[str]) -> None:
         """What the moved code binds must not carry a value from before the loop, or from the step before."""

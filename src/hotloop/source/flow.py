@@ -49,6 +49,11 @@ def varies(
     return _Variation(loop, project, calls_vary).of(expr, scope, chain)
 
 
+def fresh_call(node: ast.Call, scope: Scope, loop: Loop, project: Project) -> bool:
+    """Whether a call may give something new each time, whatever it is given: `rng.normal(3)`, `camera.read()`."""
+    return _Variation(loop, project, calls_vary=True).is_fresh(node, scope)
+
+
 class _Variation:
     def __init__(self, loop: Loop, project: Project, calls_vary: bool) -> None:
         self.loop, self.project, self.calls_vary = loop, project, calls_vary
@@ -56,13 +61,13 @@ class _Variation:
 
     def of(self, expr: ast.AST, scope: Scope, chain: tuple[Call, ...]) -> bool:
         for node in ast.walk(expr):
-            if isinstance(node, ast.Call) and self._is_fresh(node, scope):
+            if isinstance(node, ast.Call) and self.is_fresh(node, scope):
                 return True
             if isinstance(node, ast.Attribute | ast.Subscript) and self._is_stored(node, scope, chain):
                 return True
         return any(self._name(name, scope, chain) for name in names_read(expr))
 
-    def _is_fresh(self, node: ast.Call, scope: Scope) -> bool:
+    def is_fresh(self, node: ast.Call, scope: Scope) -> bool:
         value = self.project.resolve(node.func, scope)
         name = value.name if value else ""
         if name in FRESH_CALLS or name.startswith(("random.", "np.random.", "tf.random.")):

@@ -76,8 +76,10 @@ class _Plan:
         fed = frozenset(n for p in self.placeholders for n in p.reads) | frozenset(
             n for test, _ in self.tests for n in names_read(test)
         )
-        self.step.require_movable(moved, fed)
+        swapped = [expr for expr, _ in (*self.swaps, *self.tests)]
+        self.step.require_movable(moved, fed, swapped)
         for expr, _ in self.inline:
+            self.step.require_no_fresh_calls(expr, swapped)
             free = names_read(expr) - fed - {n for s in moved for n in bound_names(s)}
             for name in sorted(free):
                 if self.step.varies(ast.Name(name, ast.Load())):

@@ -60,7 +60,7 @@ def _cache(splice: Splice, pipeline: Pipeline, cache: Stage, project: Project) -
 
 
 def _same_in_each_pass(stages: Sequence[Stage], project: Project) -> list[Stage]:
-    """The stages right after a `repeat` that do the same to an element in each pass: their work is to be cached, too."""
+    """The stages right after a `repeat` that do the same to an element in each pass: cached, too."""
     if stages[0].name != "repeat":
         return []
     found = itertools.takewhile(lambda s: s.name in ("map", "filter") and _is_function(s, project), stages[1:])
