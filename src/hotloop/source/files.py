@@ -163,9 +163,9 @@ class Files:
 
     def holding(self, name: str, home: Path) -> list[Path]:
         """The files that import `home` and say a name that it gives to something: an attribute, most often."""
-        word = re.compile(rb"\b%b\b" % re.escape(name.encode()))
+        word = name.encode()
         found = [self._spelled[file] for file in self._importing(home) - {str(home)}]
-        return sorted(file for file in found if word.search(self.contents[file])) if len(found) <= MANY else []
+        return sorted(file for file in found if says(self.contents[file], word)) if len(found) <= MANY else []
 
     def assigns(self, file: Path, name: str) -> bool:
         """Whether a line of the file begins by giving the name a value."""
@@ -257,6 +257,17 @@ def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[
         largest = parts.pop()
         parts += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
     return parts
+
+
+def says(data: bytes, word: bytes) -> bool:
+    """Whether the word stands there on its own. A pattern with `\\b` before it would be tried at every byte."""
+    at = data.find(word)
+    while at >= 0:
+        around = data[at - 1 : at] + data[at + len(word) : at + len(word) + 1]
+        if not around.translate(NOT_IN_WORDS).strip():
+            return True
+        at = data.find(word, at + 1)
+    return False
 
 
 def resolved(files: Iterable[Path]) -> list[Path]:
