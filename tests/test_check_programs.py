@@ -75,6 +75,35 @@ for batch in dataset:
     outs.append(net(batch))
 arrays = [o.numpy() for o in outs]
 """,
+    "a sequence grows by what the model makes of all of it": """
+import tensorflow as tf
+from model import Transformer
+
+model = Transformer()
+
+def greedy(source, start, end):
+    output = tf.constant([[start]], dtype=tf.int64)
+    for i in range(100):
+        logits = model([source, output], training=False)
+        predicted = tf.argmax(logits[:, -1:, :], axis=-1)
+        output = tf.concat([output, predicted], axis=-1)
+        if predicted[0, 0] == end:
+            break
+    return output
+""",
+    "a column of a table is predicted row by row": """
+import pandas as pd
+import tensorflow as tf
+
+table = pd.read_csv("texts.csv")
+model = tf.keras.models.load_model("model.keras")
+
+def score(text):
+    rows = tf.keras.preprocessing.sequence.pad_sequences([[ord(c) for c in text]], maxlen=64)
+    return model.predict(rows)[0][0]  # predict-in-loop
+
+table["score"] = table["text"].apply(score)
+""",
     "a service loads its model for each request": """
 from flask import Flask, jsonify, request
 from tensorflow.keras.models import load_model

@@ -23,6 +23,7 @@ CALLS_ONCE = {
     "apply_async",
     "experimental_run_v2",
 }  # strategy.run(f), executor.submit(f)
+APPLIES = {"apply", "progress_apply", "applymap"}  # pandas, once per row
 CALLS_EACH = {"map", "imap", "imap_unordered", "starmap"}  # pool.map(f, xs)
 
 
@@ -78,9 +79,10 @@ class Links:
             module = files.module(file)
             if module is None:
                 continue
-            names = self.mentions(module).aliases(name)
+            mentions = self.mentions(module)
+            names = mentions.aliases(name)
             yield module, names
-            for alias in sorted(str(one) for one in names if one is not name and isinstance(one, str)):
+            for alias in sorted(str(one) for one in names if one is not name and one in mentions.offered):
                 for other in files.holding(alias, file):
                     holder = files.module(other)
                     if holder is not None:
@@ -145,10 +147,18 @@ class Links:
                 self._handed.add(passed.scope)  # also `common.function(self._train)`: somebody's own tf.function
             elif attribute == "map" and len(call.node.args) == 1:
                 self._handed.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
-            elif (isinstance(call.node.func, ast.Name) and call.node.func.id == "map") or attribute in CALLS_EACH:
+            elif _calls_each(call, attribute):
                 self._mapped.setdefault(passed.scope, []).append(call)
             elif attribute in CALLS_ONCE:
                 self._callers.setdefault(passed.scope, []).append(call)
+
+
+def _calls_each(call: Call, attribute: str) -> bool:
+    """`map(f, xs)`, `pool.map(f, xs)`, `table["text"].apply(f)`, `table.apply(f, axis=1)`."""
+    func = call.node.func
+    if attribute in APPLIES and isinstance(func, ast.Attribute):
+        return isinstance(func.value, ast.Subscript) or any(keyword.arg == "axis" for keyword in call.node.keywords)
+    return (isinstance(func, ast.Name) and func.id == "map") or attribute in CALLS_EACH
 
 
 def _position(call: Call) -> tuple[int, int]:

@@ -101,7 +101,9 @@ def _is_reset(target: str, growth: ast.Assign, loop: Loop) -> bool:
 
 
 def _grows_too(node: ast.Assign, target: str) -> bool:
-    return isinstance(node.value, ast.Call) and target in _parts(node.value)
+    """`x = concat([x, y])`; not `scores = model([x, y])`, which needs `x`."""
+    given = [ast.unparse(one) for one in node.targets]
+    return given == [target] and isinstance(node.value, ast.Call) and target in _parts(node.value)
 
 
 def _flat(target: ast.expr) -> list[ast.expr]:
