@@ -31,6 +31,13 @@ def whole_of(data: ast.expr, index: str, loop: Loop, project: Project) -> tuple[
     return (whole, row) if plain and adds_axis(said, scope, project) is row else None
 
 
+def row_of(said: ast.expr, index: str, scope: Scope, project: Project) -> tuple[ast.expr, ast.expr] | None:
+    """`x` and `x[i]`, where the expression is plainly that."""
+    taken = list(rows_taken(said, index, scope, project))
+    plain = isinstance(said, ast.Subscript) and isinstance(said.slice, ast.Name)
+    return taken[0] if plain and len(taken) == 1 and taken[0][1] is said else None
+
+
 def spelled(data: ast.expr, scope: Scope) -> ast.expr | None:
     """The expression, or the one that its name is given."""
     if not isinstance(data, ast.Name):
@@ -92,10 +99,12 @@ def is_array(expr: ast.expr, where: Context, project: Project, depth: int = 4) -
 
 def drop_row(rewriter: Rewriter, data: ast.expr, call: Call, loop: Loop) -> None:
     """`row = np.expand_dims(x[i], 0)`, which nothing else reads."""
-    names = [
-        n for n in ast.walk(call.where.scope.node) if isinstance(n, ast.Name) and n.id == getattr(data, "id", None)
-    ]
     body: list[ast.stmt] = getattr(loop.node, "body", [])
-    made = [s for s in body if isinstance(s, ast.Assign) and len(s.targets) == 1 and s.targets[0] in names]
-    if len(names) == 2 and made and len(body) > 1:
+    name = getattr(data, "id", None)
+    made = [s for s in body if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [name]]
+    if len(made) != 1 or len(body) == 1:
+        return
+    own = {id(n) for part in (made[0], loop.node.target, data) for n in ast.walk(part)}  # type: ignore[union-attr]
+    names = (n for n in ast.walk(call.where.scope.node) if isinstance(n, ast.Name) and n.id == name)
+    if all(id(n) in own for n in names):
         rewriter.replace(rewriter.statement(made[0]))
