@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hotloop import series, words
@@ -11,6 +13,7 @@ from hotloop.model import LoopRun, LoopSummary, Recording, Series, Symptom
 LEAK_PER_STEP = 1_000.0  # bytes
 LEAK_IN_ALL = 20e6
 LEAK_IF_LINEAR = 4e6
+OF_ITS_OWN = 0.5  # of a loop's growth, at least, that falls within its steps and not between them
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 IDLE = 0.5  # of the loop, from which a device that does nothing is worth a word
 LOOKS = 8  # at a device during a loop: fewer say nothing, and they are a tenth of a second apart
@@ -25,17 +28,24 @@ def symptoms(nest: Nest, loops: Iterable[tuple[int, LoopSummary]]) -> Iterator[S
     """What a loop shares with one around it is said of the outer one alone."""
     seen: dict[str, set[int]] = {}
     for index, summary in loops:
-        for symptom in _of_loop(nest.runs[index], summary.phases, nest.recording):
+        around = [nest.runs[other].clock.values for other in nest.around[index]]
+        for symptom in _of_loop(nest.runs[index], summary.phases, nest.recording, around):
             if not seen.setdefault(symptom.kind, set()) & nest.around[index]:
                 seen[symptom.kind].add(index)
                 yield symptom
 
 
-def _of_loop(run: LoopRun, phases: Mapping[str, float], recording: Recording) -> Iterator[Symptom]:
+def _of_loop(
+    run: LoopRun, phases: Mapping[str, float], recording: Recording, around: Sequence[Sequence[float]]
+) -> Iterator[Symptom]:
     held = [("memory", recording.memory)]
     held += [(f"memory of {s.name.removesuffix(MEMORY)}", s) for s in recording.devices if s.name.endswith(MEMORY)]
     busy = [s for s in recording.devices if s.name.endswith(BUSY)]
-    found = [_degrading(run), *(_leaking(run, *one) for one in held), *(_idle(run, phases, one) for one in busy)]
+    found = [
+        _degrading(run),
+        *(_leaking(run, *one, around) for one in held),
+        *(_idle(run, phases, one) for one in busy),
+    ]
     return (symptom for symptom in found if symptom)
 
 
@@ -51,7 +61,7 @@ def _degrading(run: LoopRun) -> Symptom | None:
     return Symptom("degrading", run.place, per_thousand[0], "seconds/1000 steps", message, per_thousand[1])
 
 
-def _leaking(run: LoopRun, name: str, memory: Series) -> Symptom | None:
+def _leaking(run: LoopRun, name: str, memory: Series, around: Sequence[Sequence[float]]) -> Symptom | None:
     import numpy as np
 
     clock = run.clock
@@ -68,9 +78,26 @@ def _leaking(run: LoopRun, name: str, memory: Series) -> Symptom | None:
         return None
     if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(steps, levels)):
         return None
+    if any(_gained_within(run, memory, outer) < OF_ITS_OWN * line.slope for outer in around):
+        return None  # it rises when the loop is entered, with another model say, and not with its steps
     each, total = words.size(line.slope), words.size(rise)
     message = f"{name} grows by {each} per step, {total} in {words.plural(run.steps, 'step')}"
     return Symptom("leaking", run.place, line.slope, "bytes/step", message, (line.low, line.high))
+
+
+def _gained_within(run: LoopRun, memory: Series, outer: Sequence[float]) -> float:
+    """Bytes per step within the steps of a loop around this one, less the first fifth of each, where code is traced."""
+    import numpy as np
+
+    clock, gained, walked = run.clock.values, 0.0, 0.0
+    for begin, end in itertools.pairwise((*outer, math.inf)):
+        inner = [index for index, at in enumerate(clock) if begin <= at < end]
+        first = inner[-(-len(inner) // 5)] if len(inner) > 2 else 0
+        if len(inner) > 2 and inner[-1] > first:
+            levels = np.interp([clock[first], clock[inner[-1]]], memory.at, memory.values)
+            gained += float(levels[1] - levels[0])
+            walked += run.clock.at[inner[-1]] - run.clock.at[first]
+    return gained / walked if walked else math.inf
 
 
 def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series) -> Symptom | None:
