@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from hotloop.check import offered
 from hotloop.model import Finding, Fix, Place, Recording, Refusal
 from hotloop.rules import Rule, find_rule
 from hotloop.rules.specimens import plain, specimen
@@ -97,3 +98,12 @@ def test_a_function_that_is_told_already_is_left_alone(given: str, reason: str) 
 
 def test_a_function_that_is_not_there_any_more_is_left_alone() -> None:
     assert "is not what ran" in refused(DECORATED, TENSOR, function="sum")
+
+
+def test_what_only_a_run_shows_is_offered_with_its_fix_where_the_source_is_in_sight() -> None:
+    slow = plain(specimen(SHAPES, "slow"))
+    (found,), problems = offered([measured(SHAPES)], project_of(slow))
+    assert isinstance(found.fix, Fix)
+    (unseen,), more = offered([measured(SHAPES)], project_of({"other.py": b""}))
+    assert unseen.fix is None
+    assert problems == more == []

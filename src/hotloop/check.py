@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hotloop.model import Finding, Place, Problem, Report
+from hotloop.model import Finding, Fix, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.settings import cores
 from hotloop.source import Files, Project, read
@@ -155,15 +155,22 @@ def check(project: Project, rules: Iterable[Rule]) -> tuple[list[Finding], list[
 
 
 def offered(findings: Iterable[Finding], project: Project) -> tuple[list[Finding], list[Problem]]:
-    """The findings, each with the fix that its rule has for it or the reason why there is none."""
+    """The findings, each with the fix that its rule has for it or the reason why there is none.
+
+    What only a run has shown names a line and no more: where no fix comes of that, there is nothing to say.
+    """
     makers = {rule.name: rule.fix for rule in all_rules()}
     answered: list[Finding] = []
     problems: list[Problem] = []
     for finding in findings:
         make = makers.get(finding.rule)
-        if make is not None and finding.fix is None and finding.basis != "measured":
+        measured = finding.basis == "measured"
+        seen = not measured or finding.place.path in project.modules
+        if make is not None and finding.fix is None and seen:
             try:
-                finding = replace(finding, fix=make(finding, project))
+                fix = make(finding, project)
+                if isinstance(fix, Fix) or not measured:
+                    finding = replace(finding, fix=fix)
             except Exception:  # noqa: BLE001 - as above: the finding stands without its fix
                 problems.append(Problem(finding.place.path, finding.rule, traceback.format_exc()))
         answered.append(finding)
