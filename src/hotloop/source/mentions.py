@@ -19,11 +19,13 @@ Said: TypeAlias = str | ast.Lambda
 class Mentions:
     def __init__(self, module: Module) -> None:
         self.handed: dict[Said, list[Call]] = {}
+        self.offered: set[str] = set()  # names that other modules can come by: all but those of a function's own
         self._holders: dict[Said, set[str]] = {}
         for call in module.calls:
             for name in _handed(call):
                 self.handed.setdefault(name, []).append(call)
         for scope in module.scopes:
+            self.offered.update(scope.attributes if scope.is_function else (*scope.bindings, *scope.attributes))
             for bindings in (*scope.bindings.values(), *scope.attributes.values()):
                 for binding in bindings:
                     self._hold(binding)
