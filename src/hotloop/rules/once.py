@@ -30,6 +30,12 @@ LEAVES = (
 ACTS = {"print", "input", "exit", "time.time", "time.perf_counter", "sys.exit", "next"}
 HAPPENS = MUTATORS | MODEL_CHANGES | {"eval", "predict", "run", "send", "writerow"}  # methods that act in every step
 
+# Methods that give the same each time, whatever they are called on.
+LOOKS_UP = {
+    "as_list", "astype", "copy", "get_collection", "get_config", "get_layer", "get_shape", "get_variable", "getvalue",
+    "reshape", "set_shape", "tobytes", "tolist", "transpose",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Step:
@@ -108,7 +114,8 @@ class Step:
                 raise Refused(f"`{ast.unparse(call)}` may give something else in each step", call)
 
     def _is_drawn(self, call: ast.Call) -> bool:
-        return fresh_call(call, self.scope, self.loop, self.project)
+        looks_up = isinstance(call.func, ast.Attribute) and call.func.attr in LOOKS_UP
+        return not looks_up and fresh_call(call, self.scope, self.loop, self.project)
 
     def _require_fresh(self, moved: Sequence[ast.stmt], bound: set[str]) -> None:
         """What the moved code binds must not carry a value from before the loop, or from the step before."""

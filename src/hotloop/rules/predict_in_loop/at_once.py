@@ -192,17 +192,20 @@ def _named(name: str, node: ast.AST, kind: type[ast.expr_context]) -> list[ast.N
 
 def _iterated(head: Head, row: str) -> tuple[ast.expr | None, str]:
     """What `row` comes from, and the name that counts it in `enumerate`."""
-    if isinstance(head.target, ast.Name) and head.target.id == row:
-        return head.iter, ""
-    if not (isinstance(head.target, ast.Tuple) and isinstance(head.iter, ast.Call)):
-        return None, ""
-    names = [ast.unparse(part) for part in head.target.elts]
-    called = ast.unparse(head.iter.func)
-    if called == "enumerate" and names[1:] == [row] and len(head.iter.args) == 1:
-        return head.iter.args[0], names[0]
-    if called == "zip" and row in names and len(names) == len(head.iter.args) and not head.iter.keywords:
-        return head.iter.args[names.index(row)], ""
+    target, source, counter = head.target, head.iter, ""
+    if isinstance(target, ast.Tuple) and _called(source, "enumerate", 1) and len(target.elts) == 2:
+        counter, target, source = ast.unparse(target.elts[0]), target.elts[1], source.args[0]  # type: ignore[attr-defined]
+    if isinstance(target, ast.Name) and target.id == row:
+        return source, counter
+    names = [ast.unparse(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
+    if row in names and _called(source, "zip", len(names)):
+        return source.args[names.index(row)], counter  # type: ignore[attr-defined]
     return None, ""
+
+
+def _called(node: ast.expr, name: str, arguments: int) -> bool:
+    plain = isinstance(node, ast.Call) and not node.keywords and len(node.args) == arguments
+    return plain and ast.unparse(node.func) == name  # type: ignore[attr-defined]
 
 
 def _zip(rewriter: Rewriter, loop: Loop, head: Head, data: ast.expr, output: str, outputs: str) -> None:

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from hotloop.rules.moving import names_in
 from hotloop.source.module import Scope
 from hotloop.source.rewrite import Refused
 
@@ -92,10 +93,36 @@ class _Reader:
                 self.uses.mixed = True
         elif isinstance(parent, ast.List | ast.Tuple) and isinstance(self.parents[parent], ast.Return):
             return
+        elif isinstance(parent, ast.Compare) and self._decides(parent, node):
+            numbers = (part.value for part in ast.walk(parent) if isinstance(part, ast.Constant))
+            self.uses.mixed |= any(isinstance(number, float) for number in numbers)
         elif isinstance(parent, ast.List | ast.Tuple) and self._collected(parent):
             self.uses.mixed = True
         elif not isinstance(parent, ast.Return | ast.Expr | ast.Lambda):
             self._refuse(name, parent)
+
+    def _decides(self, compared: ast.Compare, node: ast.expr) -> bool:
+        """`if step > 5:` around plain arithmetic on names that there are before: TensorFlow branches as Python does."""
+        others = [side for side in (compared.left, *compared.comparators) if side is not node]
+        branch = self.parents[compared]
+        if not isinstance(branch, ast.If) or not all(_is_number(side) for side in others):
+            return False
+        before = {*self.function.parameters, *names_in(self._before(branch)).binds}
+        return all(self._is_arithmetic(line, before) for line in (*branch.body, *branch.orelse))
+
+    def _before(self, branch: ast.If) -> list[ast.stmt]:
+        body = getattr(self.function.node, "body", [])
+        return [line for line in body if line.lineno < branch.lineno] if branch in body else []
+
+    def _is_arithmetic(self, line: ast.stmt, before: set[str]) -> bool:
+        if isinstance(line, ast.Expr) and isinstance(line.value, ast.Call):
+            return isinstance(line.value.func, ast.Attribute) and line.value.func.attr in ASSIGNS
+        target = line.targets[0] if isinstance(line, ast.Assign) and len(line.targets) == 1 else None
+        target = line.target if isinstance(line, ast.AugAssign) else target
+        if not (isinstance(target, ast.Name) and target.id in before):
+            return False
+        calls = (n for n in ast.walk(line) if isinstance(n, ast.Call))
+        return all(self.project.name_of(call.func, self.function).startswith("tf.") for call in calls)
 
     def _collected(self, parent: ast.AST) -> bool:
         call = self.parents[parent]
