@@ -29,7 +29,7 @@ from hotloop.model import Evidence, Finding, Fix, Place, Recording, Sample
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loop
 from hotloop.rules.measured import EAGER_OP
-from hotloop.source.module import Scope, place_of
+from hotloop.source.module import Call, Context, Scope, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -49,7 +49,7 @@ def check(project: Project) -> Iterator[Finding]:
             if tape is None or not _trains(where.scope, tape, project):
                 continue
             found = in_loop(project, where)
-            if found and not _handed_on(where.scope, project):
+            if found and not _handed_on(where.scope, project) and not _in_another(where, found.chain, project):
                 place = place_of(module, node)
                 found = found.lowered() if _calls_compiled(node, where.scope, project) else found
                 message = (
@@ -66,6 +66,13 @@ def _tape(node: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> str
         ):
             return item.optional_vars.id
     return None
+
+
+def _in_another(where: Context, chain: tuple[Call, ...], project: Project) -> bool:
+    """Under the tape of a training step that is named itself: a derivative within a loss."""
+    around = ((node, at.scope) for at in (where, *[call.where for call in chain]) for node in at.withs)
+    tapes = ((scope, _tape(node, scope, project)) for node, scope in around)
+    return any(tape is not None and _trains(scope, tape, project) for scope, tape in tapes)
 
 
 def _trains(scope: Scope, tape: str, project: Project) -> bool:
@@ -109,7 +116,10 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
 def diagnose(recording: Recording) -> Iterator[Finding]:
     sites = [(at, _step(recording, at)) for at in measured.recurring(recording, recording.of_kind("gradient"))]
     for at, step in sites:
-        sharing = sum(other == step and site.loop is at.loop for site, other in sites)
+        depths = [_depth(site) for site, other in sites if other == step and site.loop is at.loop]
+        if _depth(at) > min(depths):
+            continue  # a derivative within the loss of that step
+        sharing = depths.count(_depth(at))
         inside = [s for s in measured.outside_keras(recording, measured.within(recording, at.loop)) if _is_in(s, step)]
         inside = [s for s in inside if s.phase not in OUTSIDE]
         ops = sum(s.ops for s in inside)
@@ -127,6 +137,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             "from Python. Put the step into a `@tf.function`.",
             evidence=[Evidence("eager ops per step", round(per_step)), Evidence("in kernels", kernels, "s")],
         )  # fmt: skip
+
+
+def _depth(at: measured.Recurring) -> int:
+    return min(len(event.stack) for event in at.events)
 
 
 def _spent(line: list[Sample]) -> float:
