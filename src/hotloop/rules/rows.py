@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hotloop.rules.names import is_model
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.heat import number
-from hotloop.source.module import Scope
+from hotloop.source.module import Scope, last_name
 from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ FILLED = {f"{library}.{maker}" for library in ("np", "tf") for maker in ("zeros"
     "tf.random.normal",
     "tf.random.uniform",
 }
+PREPARED = ("preprocess_input", "pad_sequences")
+ROW_CALLS = {name.rpartition(".")[2] for name in WRAPPERS | RESHAPES | MAKERS | FILLED} | {"astype", "copy", *PREPARED}
 
 
 def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: bool = False) -> bool | None:
@@ -78,8 +80,8 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
     if isinstance(data, ast.List):
         return len(data.elts) == 1
     if isinstance(data, ast.Subscript):
-        return _adds_axis(data.slice) or _is_one_wide(data.slice)
-    if isinstance(data, ast.Call):
+        return may_be_row(data, scope)
+    if isinstance(data, ast.Call) and may_be_row(data, scope):
         name = project.name_of(data.func, scope)
         if name in WRAPPERS:
             return True
@@ -93,9 +95,19 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
             return _is_one(data.args[0])
         if isinstance(data.func, ast.Attribute) and data.func.attr in ("astype", "copy"):
             return one_row(data.func.value, scope, found, project, depth + 1)
-        if name.endswith((".preprocess_input", ".pad_sequences")) and data.args:
+        if name.endswith(tuple(f".{last}" for last in PREPARED)) and data.args:
             return one_row(data.args[0], scope, found, project, depth + 1)
     return isinstance(data, ast.BinOp) and one_row(data.left, scope, found, project, depth + 1)
+
+
+def may_be_row(data: ast.expr, scope: Scope) -> bool:
+    """By its spelling, before anything is looked up; the bare name of what is called may be another one for it."""
+    if isinstance(data, ast.Subscript):
+        return _adds_axis(data.slice) or _is_one_wide(data.slice)
+    if not isinstance(data, ast.Call):
+        return False
+    renamed = isinstance(data.func, ast.Name) and scope.owner(data.func.id) is not None
+    return renamed or last_name(data.func) in ROW_CALLS
 
 
 def _is_handed_one_row(name: str, scope: Scope, found: InLoop, project: Project, depth: int) -> bool:

@@ -28,7 +28,7 @@ from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
-from hotloop.rules.rows import holds_model, one_row
+from hotloop.rules.rows import holds_model, may_be_row, one_row
 from hotloop.rules.vectors import index_of, rows_taken
 from hotloop.source.heat import FEW, loop_heat, trips
 from hotloop.source.module import Call, Loop, Scope, names_read
@@ -44,7 +44,7 @@ ROWS = 4  # single examples taken from a batch in one trace
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call in module.calls:
-            if not _may_take_one(call):
+            if not _may_take_one(call, project):
                 continue
             sure = holds_model(call.node.func, call.where.scope, project, by_name=True)
             found = _over_batch(call, project) if sure is not None else None
@@ -57,14 +57,14 @@ def check(project: Project) -> Iterator[Finding]:
                 yield RULE.finding(call.place, message, **found.where)
 
 
-def _may_take_one(call: Call) -> bool:
-    """Before anything is looked up: `f(x)` in a loop, or `f(x[None])` in a function that a loop may call."""
+def _may_take_one(call: Call, project: Project) -> bool:
+    """Before the model is looked up: one row in a loop, or `f(x[None])` in a function that a loop may call."""
     if not call.node.args or not isinstance(call.node.func, ast.Name | ast.Attribute):
         return False
-    data = call.node.args[0]
-    if call.where.loop is None and not isinstance(data, ast.Subscript | ast.Call):
-        return False
-    return isinstance(data, ast.Subscript | ast.Call | ast.Name | ast.List | ast.BinOp)
+    data, scope = call.node.args[0], call.where.scope
+    if call.where.loop is None:
+        return may_be_row(data, scope)
+    return any(one_row(data, scope, InLoop(loop, (), "hot", "high"), project) for loop in loops_of(call.where))
 
 
 def _over_batch(call: Call, project: Project) -> InLoop | None:

@@ -30,7 +30,7 @@ from hotloop.model import Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import InLoop, each, in_loops
-from hotloop.rules.model_built_in_loop.made import Made, is_single_step, on_data, trained
+from hotloop.rules.model_built_in_loop.made import Made, is_set_aside, is_single_step, on_data, trained
 from hotloop.source.flow import varies
 from hotloop.source.heat import trips
 from hotloop.source.module import Call
@@ -60,7 +60,7 @@ TRAINED = "Each one trained stays in memory, even after `clear_session()`. Reuse
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call in spelled_like(module, project, _may_build):
-            kind = _kind(call, project)
+            kind = _kind(call, project) if not is_set_aside(call) else ""
             ways = in_loops(project, call.where) if kind else []
             found = next((judged for way in ways if (judged := _judged(kind, Made(call, way, project)))), None)
             if found:

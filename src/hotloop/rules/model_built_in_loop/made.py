@@ -79,10 +79,8 @@ class Made:
     def is_kept(self) -> bool:
         """In a list, a dict or an attribute: there will be many of them."""
         statement = self.where.statement
-        if isinstance(statement, ast.Assign | ast.AugAssign | ast.AnnAssign):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if any(isinstance(t, ast.Attribute | ast.Subscript) for t in targets):
-                return True
+        if any(isinstance(target, ast.Attribute | ast.Subscript) for target in _targets(statement)):
+            return True
         if isinstance(statement, ast.Return) or self._is_returned() or self.scope.yields:
             return True
         for node in ast.walk(self._step()):
@@ -158,6 +156,18 @@ class Made:
             if any(varies(a, self.scope, self.found.loop, self.chain, self.project) for a in call.args):
                 return True
         return False
+
+
+def is_set_aside(call: Call) -> bool:
+    """Whether its own statement keeps it and gives it no name: whatever loop that runs in, there will be many."""
+    targets = _targets(call.where.statement)
+    return bool(targets) and all(isinstance(target, ast.Attribute | ast.Subscript) for target in targets)
+
+
+def _targets(statement: ast.stmt | None) -> list[ast.expr]:
+    if isinstance(statement, ast.AugAssign | ast.AnnAssign):
+        return [statement.target]
+    return statement.targets if isinstance(statement, ast.Assign) else []
 
 
 def is_single_step(made: Made) -> bool:
