@@ -10,6 +10,7 @@ from hotloop.model import Finding, Fix
 from hotloop.rules.moving import names_in, tensorflow_name
 from hotloop.rules.tracing import refuse_python
 from hotloop.rules.unrolled_loop.counter import refuse_python_counter
+from hotloop.rules.unrolled_loop.filled import filled_list
 from hotloop.source.module import Binding, Module, Scope
 from hotloop.source.rewrite import Refused, Rewriter
 
@@ -33,11 +34,15 @@ def tensor_loop(finding: Finding, project: Project) -> Fix:
     if not isinstance(counted, ast.Call) or project.name_of(counted.func, scope) != "range":
         raise Refused("it goes over Python values: put them into one tensor and loop over that", counted)
     _refuse_unconverted(scope, module, project)
-    _refuse_body(node, scope, project)
+    filled = filled_list(node, loop, project)
+    body = [line for line in node.body if filled is None or line is not filled.append]
+    _refuse_body(node, body, scope, project)
     refuse_python_counter(node, loop, project)
     for name in sorted(_carried(node, scope)):
         _refuse_start(name, node, scope, project)
     rewriter = Rewriter(module)
+    if filled is not None:
+        filled.rewrite(rewriter, node, scope)
     found = rewriter.expression(counted.func)
     rewriter.replace(found, rewriter.parse_expression(f"{tensorflow_name(scope)}.range"))
     return rewriter.fix("let TensorFlow loop, over `tf.range`", "verify")
@@ -55,15 +60,15 @@ def _refuse_unconverted(scope: Scope, module: Module, project: Project) -> None:
             raise Refused("AutoGraph, which makes such loops, is switched off", node.value)
 
 
-def _refuse_body(node: ast.For, scope: Scope, project: Project) -> None:
-    for part in (*node.body, *node.orelse):
+def _refuse_body(node: ast.For, body: list[ast.stmt], scope: Scope, project: Project) -> None:
+    for part in (*body, *node.orelse):
         for inner in ast.walk(part):
             if isinstance(inner, LEAVES):
                 raise Refused("it leaves the loop by more than `break`", inner)
             grown = isinstance(inner, ast.Call) and project.name_of(inner.func, scope) in GROWS
             if grown and isinstance(inner, ast.Call) and _feeds_back(inner, node):
                 raise Refused("what it carries from step to step changes its shape", inner)
-    refuse_python(node.body, scope, scope.name, project)
+    refuse_python(body, scope, scope.name, project)
 
 
 def _feeds_back(call: ast.Call, loop: ast.For) -> bool:
