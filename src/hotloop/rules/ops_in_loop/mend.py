@@ -129,9 +129,9 @@ class _Plan:
         if any(outermost is done for done, _ in self.inline):
             return
         last = ast.unparse(outermost.func).rpartition(".")[2]
-        self.inline.append(
-            (outermost, rewriter.new_name(last if last not in ASSIGNMENTS else f"{last}_op", self.scope))
-        )
+        kept = _kept_as(outermost, holder)
+        wanted = f"{kept or last}_op" if kept or last in ASSIGNMENTS else last
+        self.inline.append((outermost, rewriter.new_name(wanted, self.scope)))
 
     def _is_op(self, node: ast.Call) -> bool:
         name = self.project.name_of(node.func, self.scope)
@@ -327,6 +327,18 @@ def _fed(run: Any, call: Call, values: dict[str, str], rewriter: Rewriter) -> An
 
 def _is_dict(call: Call, position: int) -> bool:
     return isinstance(call.argument(position, "feed_dict"), ast.Dict)
+
+
+def _kept_as(op: ast.Call, holder: ast.stmt) -> str:
+    """`error` of `error = sess.run(op)`, or of `_, error = sess.run([train, op])`; else ""."""
+    match holder:
+        case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="run"), args=[fetched, *_])):
+            several = isinstance(target, ast.Tuple | ast.List) and isinstance(fetched, ast.Tuple | ast.List)
+            targets = target.elts if several else [target]  # type: ignore[attr-defined]
+            values = fetched.elts if several else [fetched]  # type: ignore[attr-defined]
+            names = (t.id for t, v in zip(targets, values, strict=False) if v is op and isinstance(t, ast.Name))
+            return next(names, "").strip("_")
+    return ""
 
 
 def _test_name(test: ast.expr) -> str:
