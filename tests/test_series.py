@@ -35,6 +35,10 @@ def test_noise_alone_is_not_a_trend() -> None:
     assert not any(slows(noisy(lambda x: 1.0, seed, spread=0.5, n=100)) for seed in range(40))
 
 
+def test_a_machine_that_gets_busier_is_not_a_loop_that_slows_down() -> None:
+    assert not slows([v * (1 + i / N) for i, v in enumerate(noisy(lambda x: 1.0, spread=0.35))])
+
+
 def test_a_loop_that_gets_faster_is_not_degrading() -> None:
     assert not slows(noisy(lambda x: 3 - 2 * x))
 

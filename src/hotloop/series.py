@@ -13,6 +13,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 FEWEST = 8  # points: below, any slope is an accident
 ENOUGH_TO_RESAMPLE = 10
 SUBSTANTIAL = 1.3  # end over start: shared machines drift by less than this
+CLEAR = 3.0  # times the noise: neighbours that come to life raise both, a loop that slows down its steps alone
 FEW, SUBSTANTIAL_IN_FEW = 50, 1.5  # steps, in which a neighbour that comes to life looks like a trend
 
 
@@ -59,7 +60,7 @@ def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
     """The trend of step times after warm-up.
 
     `significant` means getting slower: the interval excludes 0, the fitted line rises by 30% or more (in a few
-    steps, by half) and by more than the noise around it, and a single jump between two levels does not explain the
+    steps, by half) and by three times the noise around it, and a single jump between two levels does not explain the
     series better.
     """
     cut = warm_up(values)
@@ -74,7 +75,7 @@ def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
     jump = step_change(ys)
     jumped = jump is not None and _misfit_of_jump(ys, jump) < sum(abs(r) for r in residuals)
     substantial = SUBSTANTIAL if len(xs) >= FEW else SUBSTANTIAL_IN_FEW
-    rises = line.low > 0 and end >= substantial * start and end - start > spread
+    rises = line.low > 0 and end >= substantial * start and end - start > CLEAR * spread
     return Trend(line.slope, line.low, line.high, start, end, rises and not jumped)
 
 
