@@ -9,7 +9,7 @@ from typing import Any
 
 from hotloop.model import Finding
 from hotloop.rules.loops import in_loop
-from hotloop.rules.moving import MODEL_CHANGES, MUTATORS, call_at
+from hotloop.rules.moving import MODEL_CHANGES, MUTATORS, call_at, spaced
 from hotloop.source.flow import fresh_call, varies
 from hotloop.source.module import Call, Loop, Scope, names_read, names_stored
 from hotloop.source.project import Project, loops_of
@@ -324,8 +324,6 @@ def extract(
 
 def define(rewriter: Rewriter, scope: Scope, text: str, body: Sequence[Any] = ()) -> None:
     """A cached function before the top-level definition that `scope` stands in; `body` goes before its return."""
-    import libcst
-
     rewriter.require_import("functools")
     function: Any = rewriter.parse_block(f"@functools.cache\n{text}")[0]
     if body:
@@ -334,8 +332,7 @@ def define(rewriter: Rewriter, scope: Scope, text: str, body: Sequence[Any] = ()
     while scope.parent is not None and scope.parent.parent is not None:
         scope = scope.parent
     anchor = rewriter.statement(scope.node)  # type: ignore[arg-type]
-    blank = [libcst.EmptyLine(indent=False)] * 2
-    rewriter.before(anchor, function.with_changes(leading_lines=blank))
+    rewriter.before(anchor, spaced(function, anchor, top_level=True, first=False))
 
 
 def _stays(value: ast.expr, scope: Scope) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from hotloop.model import Finding, Fix
 from hotloop.rules.names import is_op
 from hotloop.rules.once import Step, bound_names, lift, remember_call, same_object, step_at
+from hotloop.rules.session_in_loop.fresh import refuse_state
 from hotloop.source.module import Call, names_read
 from hotloop.source.project import Project, loops_of
 from hotloop.source.rewrite import Refused, Rewriter
@@ -19,6 +20,7 @@ def open_once(finding: Finding, project: Project) -> Fix:
     for value in (*call.node.args, *[k.value for k in call.node.keywords]):
         if not same_object(value, step):
             raise Refused(f"the session needs `{ast.unparse(value)}`, which is made anew in each step", value)
+    refuse_state(step)
     rewriter = Rewriter(step.scope.module)
     if step.chain:
         _keep(rewriter, call, step)
