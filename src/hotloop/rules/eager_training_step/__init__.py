@@ -44,7 +44,7 @@ UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for node, where in module.withs:
+        for node, where in module.withs if "gradient" in module.called else ():
             tape = _tape(node, where.scope, project)
             if tape is None or not _trains(where.scope, tape, project):
                 continue

@@ -55,8 +55,9 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _tapes(module: Module, project: Project) -> Iterator[Tape]:
+    around_loops = {node for loop in module.loops for node in loop.where.withs}
     for node, where in module.withs:
-        for item in node.items:
+        for item in node.items if node in around_loops else ():
             made = project.name_of(item.context_expr, where.scope) == "tf.GradientTape()"
             if made and isinstance(item.optional_vars, ast.Name):
                 yield node, item.optional_vars.id, where
