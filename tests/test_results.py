@@ -150,3 +150,14 @@ def test_rows_that_leave_all_at_once_are_compared_by_their_number_and_sums(
 ) -> None:
     before = Output(b"", (words(1.0), words(2.0), words(3.0)))
     assert same_results([before, before], [Output(b"", tuple(after))]).same is same
+
+
+def test_of_rows_that_leave_all_at_once_in_a_program_that_was_ended_the_first_numbers_are_compared() -> None:
+    def ended(*values: dict[str, Any]) -> Output:
+        return Output(b"", values, cut=True)
+
+    before = [ended(words(1.0), words(2.0), words(3.0))] * 2
+    assert same_results(before, [ended(words(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))]).same is True
+    assert same_results(before, [ended(words(1.0, 2.5, 3.0, 4.0, 5.0, 6.0))]).same is False
+    random = [ended(words(1.0), words(2.0)), ended(words(1.5), words(2.5))]
+    assert same_results(random, [ended(words(1.0, 2.0, 3.0))]).same is None

@@ -156,6 +156,17 @@ def test_the_trace_of_a_first_step_does_not_count_against_a_program_that_was_end
     assert outcome.after_seconds == pytest.approx(0.2)
 
 
+def test_work_that_moves_from_the_steps_into_a_call_of_keras_before_them_still_counts() -> None:
+    def moved() -> Run:
+        recording, done = cut(0.001, 60)
+        predicted = loop(1, 2, [(0.0, 0.5)], path="keras.py", kind="keras", stack=(Place("a.py", 2),))
+        return replace(recording, loops=(*recording.loops, predicted)), done
+
+    outcome, _ = judged([cut(0.1, 21), cut(0.11, 20)], [moved()], limit=Limit(steps=20))
+    assert outcome.after_seconds == pytest.approx(0.52)
+    assert outcome.verdict == "faster"
+
+
 def test_another_answer_within_the_steps_that_both_made_is_different() -> None:
     lines = [f"loss {i}.5" for i in range(60)]
     wrong = "\n".join([*lines[:10], "loss 9.9", *lines[11:]])
@@ -204,7 +215,7 @@ def test_there_is_an_end_to_it_when_time_is_up() -> None:
     outcome, order = judged([ran(4.0)], [ran(1.0)], deadline=0.0)
     assert (outcome.verdict, outcome.notes, order) == (
         "inconclusive",
-        ("there was no time for enough runs: allow for more",),
+        ("there was no time for enough runs: allow for more (`--runs`, or a larger `--budget`)",),
         [],
     )
 

@@ -21,11 +21,16 @@ def loop_seconds(recording: Recording) -> float | None:
     `evaluate`, `predict`) that were called outside any loop of the program. What TensorFlow slept is not.
     """
     own = [run for run in recording.loops if not run.stack and not run.yields]
-    keras = [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
+    keras = _of_keras(recording)
     if not own and not keras:
         return None
     total = _union([span for run in own for span in _spans(run)]) + sum(run.seconds for run in keras)
     return max(0.1 * total, total - slept(recording))
+
+
+def _of_keras(recording: Recording) -> list[LoopRun]:
+    """Keras' loops that were called outside any loop of the program."""
+    return [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
 
 
 def slept(recording: Recording) -> float:
@@ -78,6 +83,12 @@ def first_steps(recording: Recording, steps: int) -> float | None:
     values = run.step_seconds.values[: bisect_left(run.step_seconds.at, steps)]
     rest = values[series.warm_up(values) :]
     return steps * sum(rest) / len(rest) if rest else None
+
+
+def moved_out(before: Recording, after: Recording) -> float:
+    """Seconds by which Keras' loops outside the program's own are longer: a `predict` that steps made is there now."""
+    one, two = (sum(run.seconds for run in _of_keras(side)) for side in (before, after))
+    return max(0.0, two - one)
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,11 @@ def _same_values(
     before: Sequence[Values], after: Sequence[Values], cut: bool, what: str = "that left TensorFlow"
 ) -> Likeness:
     counts = {len(values) for values in (*before, *after)}
+    whole = before, after
     if cut:
         before, after = ([values[: min(counts)] for values in side] for side in (before, after))
+        if any(_form(one) != _form(other) for run in after for one, other in zip(before[0], run, strict=True)):
+            return _as_far_as_known(*whole, what)
     elif len(counts) != 1:
         return _in_portions(before, after, what)
     known, *others = before
@@ -123,6 +126,37 @@ def _in_portions(before: Sequence[Values], after: Sequence[Values], what: str) -
         return Likeness(None, notes=(f"{seen}, so they cannot be paired",))
     count = sum(int(total[0]) for total in known.values())
     return Likeness(True, count, (f"{seen}, in which are as many numbers with the same sums",), exact=False)
+
+
+def _form(value: Mapping[str, Any]) -> tuple[Any, list[int]]:
+    return value.get("dtype"), list(value.get("shape") or ())
+
+
+def _as_far_as_known(before: Sequence[Values], after: Sequence[Values], what: str) -> Likeness:
+    """Of programs that were ended: rows that leave one by one, or all at once. The first numbers of each are known."""
+    known, *others = [_first_numbers(values) for values in before]
+    changed = [_first_numbers(values) for values in after]
+    count = min(map(len, (known, *others, *changed)))
+    seen = f"values {what} come in another form, so they cannot be paired"
+    types = {str(value.get("dtype")) for values in (*before, *after) for value in values}
+    steady = [i for i in range(count) if all(close(known[i], other[i]) for other in others)]
+    if not steady or len(types) > 1:
+        return Likeness(None, notes=(seen,))
+    wrong = [i for i in steady if not all(close(known[i], other[i]) for other in changed)]
+    if wrong:
+        return Likeness(False, notes=(f"number {wrong[0] + 1} {what} differs",))
+    return Likeness(True, len(steady), (f"{seen}; the first {count} numbers of them are the same",), exact=False)
+
+
+def _first_numbers(values: Values) -> list[float]:
+    """All numbers in order, up to the first of which is known that there are more."""
+    found: list[float] = []
+    for value in values:
+        head = [_number(number) for number in value.get("head") or ()]
+        found += head
+        if len(head) < math.prod(value.get("shape") or ()):
+            break
+    return found
 
 
 def _totals(values: Values) -> dict[str, tuple[float, float, float]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic
 
 from hotloop import leavings
-from hotloop.laps import first_steps, lap, loop_seconds, traces
+from hotloop.laps import first_steps, lap, loop_seconds, moved_out, traces
 from hotloop.model import HotloopError, Recording, Series, Side, Trial, Verdict
 from hotloop.record import NO_LIMIT, Completed, Limit, record
 from hotloop.results import Output, Sameness, same_results
@@ -125,7 +125,7 @@ def _sameness(before: Contender, one: Contender) -> Sameness:
     if one.failure:
         return Sameness(False, (f"`{one.name}` fails: {one.failure}",))
     if len(one.outputs) < ENOUGH:
-        return Sameness(None, ("there was no time for enough runs: allow for more",))
+        return Sameness(None, ("there was no time for enough runs: allow for more (`--runs`, or a larger `--budget`)",))
     return same_results(before.outputs[: len(one.outputs)], one.outputs)
 
 
@@ -161,6 +161,9 @@ def _timing(one: Contender, two: Contender, terms: Terms) -> _Timing:
         before, after = ([recording.seconds for recording in side.recordings[:pairs]] for side in (one, two))
     else:
         before, after = ([float(seconds or 0.0) for seconds in side] for side in looped)
+    if terms.limit.steps and not whole_run:
+        sides = zip(after, one.recordings, two.recordings, strict=False)
+        after = [seconds + moved_out(first, second) for seconds, first, second in sides]
     ratio, low, high = _ratio(before, after)
     return _Timing(before, after, ratio, (low, high), whole_run)
 
