@@ -134,8 +134,10 @@ def _next(mended: Mended, wanted: Wanted) -> Iterator[str]:
     applied = [fix for _, fix in mended.done]
     left = [fix for _, fix in mended.advice if fix.safety == "verify"]
     unproved = [fix for fix in applied if fix.safety == "verify"]
-    if not applied and not left:
-        yield "There is nothing to fix." if not mended.refusals else "Nothing can be fixed: the reasons are listed."
+    if not applied and not left and mended.refusals:
+        yield "Nothing can be fixed: the reasons are listed."
+    elif not applied and not left:
+        yield "What is left is for you to decide." if mended.advice else "There is nothing to fix."
     elif left:
         yield f"{_changes(len(left))} a proof: `hotloop fix --run 'program.py ...' --write`, or `--unproved`."
     elif not wanted.write and unproved:

@@ -246,8 +246,8 @@ class _Proof:
                 if (finding.rule, finding.place) not in kept:
                     kept.add((finding.rule, finding.place))
                     trial = outcomes[one.name]
-                    said = f"{fix.title}: tried, {trial.verdict}. {' '.join(trial.notes)}".strip()
-                    yield finding, Refusal(said, finding.place)
+                    ended = "; ".join([trial.verdict.replace("-", " "), *trial.notes])
+                    yield finding, Refusal(f"{fix.title}: tried, {ended}", finding.place)
 
 
 def _is_proved(candidate: _Candidate, trial: Trial) -> bool:
