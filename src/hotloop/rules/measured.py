@@ -162,9 +162,10 @@ def told(
 ) -> Finding:
     """The same of what need not stand in a loop of the program's own."""
     whole = recording.seconds
-    seconds = max(0.0, seconds)
+    around = loop.seconds if loop else whole
+    seconds = min(max(0.0, seconds), around)  # an estimate; what it speaks of did not last longer than that
     cost = Cost(round(seconds, 6), round(seconds / whole, 6) if whole else 0.0, bytes_per_step)
-    spent = f"{words.duration(seconds)} of {words.duration(loop.seconds if loop else whole)}"
+    spent = f"{words.duration(seconds)} of {words.duration(around)}"
     return rule.finding(
         place,
         message.replace("{cost}", f"({spent})"),
