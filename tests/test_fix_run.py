@@ -81,6 +81,14 @@ def test_a_program_that_takes_too_long_for_a_few_steps_is_refused(
     assert "takes too long to be tried within 4.00 s" in capsys.readouterr().err
 
 
+def test_a_program_that_comes_to_no_loop_in_time_is_not_said_to_be_well(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "train.py").write_text("import threading\nthreading.Event().wait()\n" + SLOW)
+    assert main(["fix", "--run", "train.py 1", "--budget", "4s"]) == 2
+    assert "before its first loop" in capsys.readouterr().err
+
+
 def test_a_program_that_fails_is_said_in_one_line_and_left_alone(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

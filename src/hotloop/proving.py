@@ -96,6 +96,11 @@ def _measured(job: Job) -> Recording:
     if done.code != 0:
         last = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [recording.exit.exception])[-1]
         raise HotloopError(f"`{' '.join(job.argv)}` fails before anything is changed: {last}")
+    if recording.meta.get("stopped") and loop_seconds(recording) is None:
+        raise HotloopError(
+            f"`{' '.join(job.argv)}` was ended after {words.duration(FIRST_RUN * job.budget)}, before its first loop. "
+            "Give it less to do, or a larger `--budget`."
+        )
     return recording
 
 
