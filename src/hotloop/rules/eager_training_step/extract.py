@@ -11,6 +11,7 @@ from hotloop.model import Fix
 from hotloop.rules.eager_training_step import UPDATES
 from hotloop.rules.eager_training_step.aside import stays_behind
 from hotloop.rules.eager_training_step.live import carried, read_later
+from hotloop.rules.eager_training_step.rates import is_rate
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
     change_from_afar,
@@ -51,19 +52,21 @@ def extract(node: ast.With | ast.AsyncWith, where: Context, project: Project) ->
     scope = where.scope
     around = statements_around(scope.module, node)
     block = _block(node, around, where, project)
-    anchor, parameters = _destination(block, where, project)
+    rates = {name for name in block.needed if is_rate(name, block.statements, where, project)} - {*block.bound}
+    anchor, parameters = _destination(block, rates, where, project)
     for name in parameters:
-        _refuse_parameter(name, where, project)
-    tensorflow = tensorflow_name(scope)
+        if name not in rates:
+            _refuse_parameter(name, where, project)
     rewriter = Rewriter(scope.module)
-    return _rewrite(rewriter, block, anchor, parameters, scope, tensorflow)
+    return _rewrite(rewriter, block, anchor, parameters, rates, scope)
 
 
 def _rewrite(
-    rewriter: Rewriter, block: Block, anchor: ast.stmt, parameters: list[str], scope: Scope, tensorflow: str
+    rewriter: Rewriter, block: Block, anchor: ast.stmt, parameters: list[str], rates: set[str], scope: Scope
 ) -> Fix:
-    name = rewriter.new_name(NAME, scope)
-    call, result = f"{name}({', '.join(parameters)})", ", ".join(block.returned)
+    name, tensorflow = rewriter.new_name(NAME, scope), tensorflow_name(scope)
+    given = [f"{tensorflow}.constant({one}, {tensorflow}.float32)" if one in rates else one for one in parameters]
+    call, result = f"{name}({', '.join(given)})", ", ".join(block.returned)
     made: Any = rewriter.parse_block(
         f"@{tensorflow}.function\ndef {name}({', '.join(parameters)}):\n    return {result or None}"
     )[0]
@@ -193,7 +196,7 @@ def _bound_outside(statements: list[ast.stmt], scope: Scope) -> set[str]:
 # -- where to, and with what -------------------------------------------------------------------------------------------
 
 
-def _destination(block: Block, where: Context, project: Project) -> tuple[ast.stmt, list[str]]:
+def _destination(block: Block, rates: set[str], where: Context, project: Project) -> tuple[ast.stmt, list[str]]:
     """The loop to put the function before, and the names it must be handed there."""
     scope = where.scope
     loops = list(loops_of(where))
@@ -202,9 +205,10 @@ def _destination(block: Block, where: Context, project: Project) -> tuple[ast.st
     handed = {name for name in block.needed if name in changed_names(loops[0])}
     left, fixed = loops[0], set(block.needed) - handed
     for outer in loops[1:]:
-        if left.node not in getattr(outer.node, "body", []) or _own_changes(outer, left) & fixed:
+        changed = _own_changes(outer, left) & fixed
+        if left.node not in getattr(outer.node, "body", []) or changed - rates:
             break
-        left = outer
+        left, handed, fixed = outer, handed | changed, fixed - changed
     anchor: ast.stmt = left.node  # type: ignore[assignment]
     for name in sorted(fixed):
         culprit = change_from_afar(name, home(name, scope))
