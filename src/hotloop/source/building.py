@@ -6,7 +6,7 @@ import ast
 import contextlib
 import gc
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from hotloop.source import notebooks
@@ -62,7 +62,6 @@ class _Builder:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.stack: list[tuple[ast.AST, Context]] = []
-        self.visits = {kind: getattr(self, f"visit_{kind.__name__}", None) for kind in _FIELDS}
 
     def build(self) -> None:
         module = self.module
@@ -75,9 +74,9 @@ class _Builder:
             kind = node.__class__
             if kind in _STATEMENTS:
                 where = contexts[node] = where.at(node)  # type: ignore[arg-type]
-            visit = self.visits[kind]
+            visit = _VISITS[kind]
             if visit is not None:
-                visit(node, where)
+                visit(self, node, where)
             else:
                 self._descend(node, where)
 
@@ -101,12 +100,15 @@ class _Builder:
     def _look(self, nodes: Sequence[ast.AST], where: Context) -> None:
         """Into expressions, which stand where their statement stands, for what `visit` knows."""
         stack = [node for node in reversed(nodes) if node.__class__ not in LEAVES]
-        visits = self.visits
         while stack:
             node = stack.pop()
+            while node.__class__ is ast.Attribute:  # every other node is one
+                node = node.value
             kind = node.__class__
-            visit = visits[kind]
-            if visit is not None and visit(node, where):
+            if kind in LEAVES:
+                continue
+            visit = _VISITS[kind]
+            if visit is not None and visit(self, node, where):
                 continue
             for name in _BACKWARDS[kind]:  # the last first, as they come off the stack
                 value = getattr(node, name, None)
@@ -305,3 +307,8 @@ class _Builder:
         where.scope.yields = True
 
     visit_YieldFrom = visit_Yield  # noqa: N815
+
+
+_VISITS: dict[type, Callable[[_Builder, ast.AST, Context], bool | None] | None] = {
+    kind: getattr(_Builder, f"visit_{kind.__name__}", None) for kind in _FIELDS
+}
