@@ -105,11 +105,15 @@ def _same_values(
     return Likeness(
         True if steady else None,
         len(steady),
-        (f"{len(steady)} values {what} are the same too",) if steady else (),
+        (_same_too(len(steady), what),) if steady else (),
         exact=all(_words(values[i]) == _words(known[i]) for i in steady for values in (*others, *after)),
         random=len(varying),
         moved=sum(wandered(runs[: len(before)], runs[len(before) :]) for runs in varying),
     )
+
+
+def _same_too(count: int, what: str) -> str:
+    return f"{count} values {what} are the same too" if count > 1 else f"1 value {what} is the same too"
 
 
 def _in_portions(before: Sequence[Values], after: Sequence[Values], what: str) -> Likeness:
