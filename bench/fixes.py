@@ -38,7 +38,7 @@ PART = 4_000_000  # bytes of source that are held at a time
 PROGRAMS, CHUNK = 2000, 100
 NEAR = 0.9  # of the expert's speed
 WRONG = 20  # that are kept word for word
-PACKAGES = ("libcst", "numpy", "tensorflow-cpu", "tensorflow")
+PACKAGES = ("libcst", "numpy", "tensorflow-cpu", "tensorflow_cpu", "tensorflow")
 
 sys.path.insert(0, str(TOOLS))
 

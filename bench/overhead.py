@@ -37,7 +37,7 @@ PROGRAMS = {
 PEERS = ("cProfile", "pyinstrument", "tf.profiler")
 WARM = 12  # rounds before the first that counts: traces, caches, the recorder's first and densest second
 
-PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "keras", "numpy", "pyinstrument")
+PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "tensorflow_cpu", "keras", "numpy", "pyinstrument")
 
 Part = Callable[[], float]
 

@@ -19,6 +19,7 @@ from hotloop.model import Finding, Recording, Trial
 from hotloop.record import record
 from hotloop.rules import Rule, find_rule, select
 from hotloop.rules.specimens import plain, program, specimen, write
+from hotloop.settings import cores
 from hotloop.verify import Contender, Terms, trial
 
 
@@ -41,6 +42,7 @@ def measure(rule: Rule, runs: int) -> dict[str, Any]:
         "same_results": proof.same_results,
         "predicted": round(predicted, 3) if rule.diagnose else None,
         "saved": round(saved, 3),
+        "cpus": cores(),
     }
 
 

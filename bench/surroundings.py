@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import subprocess
@@ -11,13 +10,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from hotloop.settings import cores
+
 HERE = Path(__file__).resolve().parent
 
 
 def surroundings(*packages: str) -> dict[str, Any]:
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=False)
     return {
-        "machine": {"cpu": _cpu(), "cpus": os.cpu_count(), "system": platform.system(), "gpu": None},
+        "machine": {"cpu": _cpu(), "cpus": cores(), "system": platform.system(), "gpu": None},
         "versions": {"python": platform.python_version()} | _versions(packages),
         "commit": commit.stdout.strip(),
     }

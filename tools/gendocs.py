@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from hotloop import words
 from hotloop.model import HotloopError
 from hotloop.rules import SECTIONS, Rule, all_rules
 from hotloop.rules.specimens import diff
@@ -117,7 +118,11 @@ def prediction(gains: dict[str, Any]) -> str:
         near = abs(result["predicted"] - result["saved"]) <= NEAR * result["saved"]
         right, asked = right + near, asked + 1
         of = " of the memory" if result.get("measured") == "memory" else ""
-        rows.append(f"| {name} | {result['predicted']:.0%}{of} | {result['saved']:.0%} | {'' if near else 'off'} |")
+        cores = result.get("cpus", gains["machine"]["cpus"])
+        where = f" (on {words.plural(cores, 'core')})" if cores != gains["machine"]["cpus"] else ""
+        rows.append(
+            f"| {name}{where} | {result['predicted']:.0%}{of} | {result['saved']:.0%} | {'' if near else 'off'} |"
+        )
     said = f"{right} of {asked} within {NEAR:.0%} of what was saved" if asked else "not measured"
     return "\n".join(rows) + f"\n\nShares of the time in loops, or of the peak of memory; {said}; {_where(gains)}."
 
@@ -159,11 +164,11 @@ def labelling(results: dict[str, Any]) -> str:
 
 def _labelled(one: dict[str, Any]) -> str:
     rows = [f"| {one['network']} | images/s | `hotloop label` is | scores off by |", "|---|---|---|---|"]
-    for name, words in one["words"].items():
+    for name, peer in one["words"].items():
         found = one["faster"].get(name)
         ratio = "{:.3g}x as fast ({:.3g} to {:.3g})".format(found["ratio"], *found["interval"]) if found else ""
         off = f"{one['off'][name]:.1g}" if name in one["off"] else ""
-        rows.append(f"| {words} | {one['rates'][name]:.4g} | {ratio} | {off} |")
+        rows.append(f"| {peer} | {one['rates'][name]:.4g} | {ratio} | {off} |")
     reached = {name: _interval(found["ratio"], found["interval"]) for name, found in one["reached"].items()}
     told = (
         f"`hotloop label` reaches {reached['bottleneck']} of the slower of decoding alone and computing alone, and "
@@ -220,7 +225,8 @@ def _harm(fixes: dict[str, Any]) -> str:
 def _where(results: dict[str, Any]) -> str:
     machine, versions = results["machine"], results["versions"]
     found = versions.get("tensorflow-cpu") or versions.get("tensorflow_cpu") or versions.get("tensorflow")
-    return f"{machine['cpus']} cores of {machine['cpu']}" + (f", TensorFlow {found}" if found else "")
+    cores = words.plural(machine["cpus"], "core")
+    return f"{cores} of {machine['cpu']}" + (f", TensorFlow {found}" if found else "")
 
 
 def table(gains: dict[str, Any]) -> str:
