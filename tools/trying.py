@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import itertools
+import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -12,6 +14,8 @@ from unharmed import harm
 
 from hotloop.mending import PATCHES, mend
 from hotloop.rules import all_rules
+
+_numbers = itertools.count()
 
 
 @dataclass(frozen=True)
@@ -43,9 +47,11 @@ def _wrong(source: bytes, after: bytes, safeties: tuple[str, ...]) -> Iterator[s
 
 def printed(source: bytes) -> str:
     out = io.StringIO()
+    name = f"<program {next(_numbers)}>"
+    linecache.cache[name] = len(source), None, source.decode().splitlines(keepends=True), name  # AutoGraph reads it
     try:
         with contextlib.redirect_stdout(out):
-            exec(compile(source, "program.py", "exec", dont_inherit=True), {"__name__": "__main__"})
+            exec(compile(source, name, "exec", dont_inherit=True), {"__name__": "__main__"})
     except Exception as error:  # noqa: BLE001 - whatever a program ends with is what it did
         out.write(f"{type(error).__name__}: {error}")
     return out.getvalue()
