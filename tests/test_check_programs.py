@@ -26,6 +26,64 @@ for i in range(400):
     preds = model.predict(x_pred, verbose=0)[0]  # predict-in-loop
     sentence = sentence[1:] + [int(np.argmax(preds))]
 """,
+    "an array is made before the loop and filled in each step": """
+import numpy as np
+from keras.models import load_model
+
+model = load_model("model.keras")
+x = np.zeros((1, 40, 27))
+for i in range(500):
+    x[0, i % 40, 1] = 1
+    print(model.predict(x)[0].argmax())  # predict-in-loop
+""",
+    "the same batch is looked at after each epoch": """
+import numpy as np
+from keras.models import load_model
+
+model = load_model("model.keras")
+probe = np.zeros((1, 100))
+for epoch in range(500):
+    np.save(f"{epoch}.npy", model.predict(probe))
+""",
+    "a model of a module that is not there is compiled again": """
+import numpy as np
+from tensorflow.keras.optimizers import Adam
+from nets import build_model
+
+model = build_model()
+rate = 1e-3
+for epoch in range(200):
+    model.compile(loss="mse", optimizer=Adam(learning_rate=rate))  # compile-in-loop
+    model.fit(x, y, batch_size=32)
+    rate *= 0.98
+""",
+    "each model has a compiled step of its own": """
+import tensorflow as tf
+from zoo import MODELS
+
+steps = [tf.function(m.train_step) for m in MODELS]
+for model in all_of_them():
+    functions.append(tf.function(model))
+""",
+    "a class is given its networks": """
+import tensorflow as tf
+
+class Diffusion(tf.keras.Model):
+    def __init__(self, network, timesteps):
+        super().__init__()
+        self.network = network
+        self.timesteps = timesteps
+
+    def generate(self, count):
+        samples = tf.random.normal((count, 32, 32, 3))
+        for t in reversed(range(0, self.timesteps)):
+            noise = self.network.predict([samples, tf.fill(count, t)], verbose=0)  # predict-in-loop
+            samples = samples - noise
+        return samples
+
+network = tf.keras.Sequential([tf.keras.layers.Conv2D(3, 3)])
+Diffusion(network, 1000).generate(16)
+""",
     "one padded sentence is predicted at a time": """
 import numpy as np
 from tensorflow.keras.models import Sequential
@@ -125,13 +183,16 @@ def train(model, optimizer):
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
 """,
     "a service loads its model for each request": """
+import os
 from flask import Flask, jsonify, request
 from tensorflow.keras.models import load_model
 
 app = Flask(__name__)
+FOLDER = os.environ.get("MODELS", "models")
 
 def answer(rows):
-    model = load_model("model.keras")  # model-load-in-loop
+    path = os.path.join(FOLDER, "model.keras")
+    model = load_model(path)  # model-load-in-loop
     return model(rows)
 
 @app.route("/predict", methods=["POST"])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hotloop.rules.names import is_model
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.heat import number
-from hotloop.source.module import Scope, last_name
+from hotloop.source.module import Loop, Scope, last_name
 from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
@@ -48,11 +48,18 @@ def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: boo
         if value.kind == "object" and value.scope is not None:
             names = [f"{name}()" for name in project.ancestry(value.scope)]
             return True if any(is_model(name) or name.startswith("keras.") for name in names) else None
-        return True if is_model(value.name) else None
+        if not (looks_like_one and _may_make_model(value.name)):
+            return True if is_model(value.name) else None
     module = scope.module
     if not looks_like_one:
         return None
     return None if OTHER_LIBRARIES.search(module.data) or b"keras" not in module.data else False
+
+
+def _may_make_model(name: str) -> bool:
+    """`nets.build_model()`, of a module that is not at hand."""
+    made = MODEL_WORDS.search(name.rpartition(".")[2].lower())
+    return name.endswith("()") and made is not None and not name.startswith(("tf.", "keras."))
 
 
 def _spelled(expr: ast.expr) -> str:
@@ -72,7 +79,9 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
         values = [
             b.value
             for b in project.bindings(data.id, scope)
-            if b.value is not None and b.kind == "assign" and (found.chain or stands_in(b.where, found.loop))
+            if b.value is not None
+            and b.kind == "assign"
+            and (found.chain or stands_in(b.where, found.loop) or _is_filled(data.id, found.loop))
         ]
         if any(one_row(value, scope, found, project, depth + 1) for value in values):
             return True
@@ -108,6 +117,17 @@ def may_be_row(data: ast.expr, scope: Scope) -> bool:
         return False
     renamed = isinstance(data.func, ast.Name) and scope.owner(data.func.id) is not None
     return renamed or last_name(data.func) in ROW_CALLS
+
+
+def _is_filled(name: str, loop: Loop) -> bool:
+    """`x[0, t] = 1`, in each step, of an array that was made before the loop."""
+    return any(
+        isinstance(node, ast.Subscript)
+        and isinstance(node.ctx, ast.Store)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == name
+        for node in ast.walk(loop.node)
+    )
 
 
 def _is_handed_one_row(name: str, scope: Scope, found: InLoop, project: Project, depth: int) -> bool:

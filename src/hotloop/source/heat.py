@@ -33,6 +33,7 @@ HOT_WORDS = re.compile(
     r"|\bds\b|sentence|text|token|line|doc|quer|request|message|data|loader|window|tile|crop|listdir|glob|url|item"
     r"|\bxs?\b|\bxy\b|\bX\b|x_test|x_train|test_|train_|point|word|user|state|obs"
 )
+HOT_ANYWAY = re.compile(r"image|img|batch|frame|epoch|steps?\b|dataset|listdir|glob")
 COLD_WORDS = re.compile(
     r"(?<![a-z])k?folds?(?![a-z])|seed|config|trial|hyper|candidate|task|checkpoint|ckpt|model|optimi[sz]er|split|variant|param|grid|\blrs?\b"
     r"|learning_rate|layer|backend|device|gpu|mode|phase|option|setting|experiment|architecture|batch_size|sizes|units"
@@ -164,9 +165,10 @@ def loop_heat(loop: Loop, project: Project) -> Heat:
     if isinstance(loop.node, ast.While):
         return "hot"
     words = " ".join([*sorted(loop.targets), ast.unparse(loop.iterable) if loop.iterable is not None else ""])
-    if COLD_WORDS.search(words) and not re.search(r"image|img|batch|frame|epoch|steps?\b|dataset|listdir|glob", words):
+    spelled = words.lower()
+    if COLD_WORDS.search(spelled) and not HOT_ANYWAY.search(spelled):
         return "cold"
-    return "hot" if HOT_WORDS.search(words) else "warm"
+    return "hot" if HOT_WORDS.search(words) or HOT_WORDS.search(spelled) else "warm"
 
 
 def heat(running: Running, project: Project) -> tuple[Heat, Loop, tuple[Call, ...]]:

@@ -290,6 +290,8 @@ class Project:
         bindings = [*reversed(owner.bindings.get(attribute, [])), *reversed(owner.attributes.get(attribute, []))]
         if value := self._first_told(bindings, len(bindings), depth):
             return value
+        if bindings and self._links.linking:
+            return None  # callers may tell what it is set to: until they are asked, no base's guess
         if depth < DEPTH:
             for base in self.bases(owner):
                 if base.kind == "class" and base.scope is not None and base.scope is not owner:

@@ -46,11 +46,20 @@ def check(project: Project) -> Iterator[Finding]:
             if scope.is_function and not scope.is_method and scope.where and project.is_compiled(scope):
                 yield from _said(_decorator(scope, project), scope.where, scope.name, project)
         for call, _ in named(module, project, MAKERS):
-            if call.node.args and id(call.node) not in decorators:
+            if call.node.args and id(call.node) not in decorators and not _is_steps_own(call):
                 yield from _said(call.node, call.where, ast.unparse(call.node.args[0]), project)
         for call in module.calls:
             if call.where.loop is not None and isinstance(call.where.statement, ast.Assign | ast.Expr | ast.AugAssign):
                 yield from _object_per_step(call, project)
+
+
+def _is_steps_own(call: Call) -> bool:
+    """`[tf.function(m.train) for m in models]`: one for each, of something else each time."""
+    wrapped: ast.expr = call.node.args[0]
+    while isinstance(wrapped, ast.Attribute):
+        wrapped = wrapped.value
+    loop = call.where.loop
+    return loop is not None and isinstance(wrapped, ast.Name) and wrapped.id in loop.targets
 
 
 def _decorator(scope: Scope, project: Project) -> ast.expr:

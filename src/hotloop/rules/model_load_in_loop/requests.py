@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 ROUTES = {"route", "api_route", "get", "post", "put", "websocket"}
+PATHS = ("os.", "pathlib.", "str", "open")
 FAR = 2  # calls from the handler to the load
 
 
 def handler_of(load: Call, project: Project) -> Scope | None:
     """The function that answers a request and loads the same model for each; None where it may do so once."""
-    names = {name for part in (*load.node.args, *load.node.keywords) for name in names_read(part)}
-    if any(project.bindings(name, load.where.scope) and not _is_global(name, load.where.scope) for name in names):
+    given = [*load.node.args, *[keyword.value for keyword in load.node.keywords]]
+    if not all(_is_settled(part, load.where.scope, project) for part in given):
         return None  # another model for another request, as far as one sees
     return _answering(load, project, 0)
 
@@ -41,9 +42,21 @@ def _is_route(decorator: ast.expr) -> bool:
     return False
 
 
-def _is_global(name: str, scope: Scope) -> bool:
-    owner = scope.owner(name)
-    return owner is None or owner is scope.module.scope
+def _is_settled(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> bool:
+    """Made of globals and constants alone, by way of names or not."""
+    calls = [node for node in ast.walk(expr) if isinstance(node, ast.Call)]
+    if depth > 2 or not all(project.name_of(call.func, scope).startswith(PATHS) for call in calls):
+        return False
+    for name in names_read(expr):
+        owner = scope.owner(name)
+        if owner is None or owner is scope.module.scope:
+            continue
+        values = [binding.value for binding in owner.bindings[name] if binding.kind == "assign"]
+        if len(values) != len(owner.bindings[name]):
+            return False  # a parameter, say
+        if not all(value is not None and _is_settled(value, owner, project, depth + 1) for value in values):
+            return False
+    return True
 
 
 def _is_kept(call: Call, scope: Scope) -> bool:
