@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Place
 from hotloop.rules.eager_training_step.extract import extract
-from hotloop.rules.loops import in_loop
-from hotloop.rules.moving import change_of, needs, refuse_stale_attributes, tensorflow_name
+from hotloop.rules.moving import refuse_stale_attributes, tensorflow_name
+from hotloop.rules.stale import refuse_changing_numbers, refuse_new_function_per_step, refuse_stale_names
 from hotloop.rules.tracing import refuse_python
-from hotloop.source.flow import changing_number
 from hotloop.source.module import Context, Module, Scope, place_of
-from hotloop.source.project import argument_for
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
@@ -38,9 +36,9 @@ def _decorate(scope: Scope, project: Project) -> Fix:
     if not isinstance(node, ast.FunctionDef) or scope.where is None:
         raise Refused("only a plain function can be compiled", node)
     refuse_python(node.body, scope, scope.name, project)
-    _refuse_new_function_per_step(scope, project)
-    _refuse_changing_numbers(scope, project)
-    _refuse_stale_names(scope, project)
+    refuse_new_function_per_step(scope, project)
+    refuse_changing_numbers(scope, project)
+    refuse_stale_names(scope, project)
     refuse_stale_attributes([scope.node], scope, project)
 
     rewriter = Rewriter(scope.module)
@@ -50,51 +48,3 @@ def _decorate(scope: Scope, project: Project) -> Fix:
     # Innermost, below `@staticmethod` and whatever else wraps the function in Python.
     rewriter.replace(found, found.with_changes(decorators=[*found.decorators, line]))
     return rewriter.fix(f"compile `{scope.name}` with `@{name}.function`", "verify")
-
-
-def _refuse_new_function_per_step(scope: Scope, project: Project) -> None:
-    if scope.where is not None and (scope.where.loop or in_loop(project, scope.where)):
-        raise Refused(
-            f"`{scope.name}` is defined anew in a loop and would be traced anew: define it once, before the loop",
-            scope.node,
-        )
-
-
-def _refuse_changing_numbers(scope: Scope, project: Project) -> None:
-    for call in project.callers(scope):
-        for name in scope.parameters:
-            argument = argument_for(call, scope, name)
-            if argument is not None and changing_number(argument, call.where, project):
-                shown = f"`{ast.unparse(argument)}` at {call.place}"
-                raise Refused(
-                    f"`{name}` is a Python number that changes ({shown}): each value would be traced anew. "
-                    "Pass a tensor first"
-                )
-
-
-def _refuse_stale_names(scope: Scope, project: Project) -> None:
-    """A compiled function keeps what it saw of the names around it when it was traced."""
-    outside = scope.where.scope if scope.where else scope
-    for name, owner in sorted(needs([scope.node], outside, project).items(), key=lambda item: item[0]):
-        for loop in owner.module.loops:
-            culprit = change_of(name, owner, loop)
-            if culprit is not None:
-                line = getattr(culprit, "lineno", 0)
-                raise Refused(
-                    f"`{scope.name}` reads `{name}`, which a loop changes on line {line}: pass it as an argument first",
-                    culprit if owner.module is scope.module else None,
-                )
-        _refuse_rebound(scope, name, owner, project)
-
-
-def _refuse_rebound(scope: Scope, name: str, owner: Scope, project: Project) -> None:
-    """`model = a(); step(); model = b(); step()`."""
-    calls = [c.node.lineno for c in project.callers(scope) if c.where.scope is owner]
-    bindings = owner.bindings.get(name, [])
-    later = [b.node for b in bindings if calls and getattr(b.node, "lineno", 0) > min(calls)]
-    if later and len(bindings) > 1:
-        line = getattr(later[0], "lineno", 0)
-        raise Refused(
-            f"`{scope.name}` reads `{name}`, which gets another value on line {line}: pass it as an argument first",
-            later[0] if owner.module is scope.module else None,
-        )

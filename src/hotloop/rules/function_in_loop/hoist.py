@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
 from hotloop.rules.function_in_loop.captured import captured, hand_over
+from hotloop.rules.function_in_loop.unwrap import unwrap
 from hotloop.rules.hoisting import (
     assigned_name,
     free_name,
@@ -89,6 +90,8 @@ def _factory_call(finding: Finding, project: Project) -> Fix:
     defined = defined_at(module, finding.place)
     factory = defined.parent if defined else call_at(module, finding.place).where.scope
     name = factory.name if factory else ""
+    if defined is not None and (fix := unwrap(defined, project)):
+        return fix
     call = call_at(project.modules[finding.chain[0].path], finding.chain[0])
     called = project.resolve(call.node.func, call.where.scope)
     if factory is None or called is None or called.scope is not factory or not _only_makes(factory, project):
