@@ -16,6 +16,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,8 @@ def fuzz(arguments: argparse.Namespace) -> dict[str, Any]:
     with ProcessPoolExecutor(arguments.jobs) as pool:
         for outcomes in pool.map(_chunk, starts):
             for outcome in outcomes:
+                if outcome.wrong and arguments.real:
+                    outcome = _alone(outcome.number)
                 fixes += Counter(outcome.fixes)
                 refused += Counter((rule, re.sub(r"`[^`]*`", "`...`", why)) for rule, why in outcome.refused)
                 mended += bool(outcome.fixes)
@@ -154,9 +157,19 @@ def _chunk(job: tuple[int, bool]) -> list[Any]:
     start, real = job
     if not real:
         sys.modules["tensorflow"] = importlib.import_module("stand_in")
+    return [_tried(number) for number in range(start, start + CHUNK)]
+
+
+def _tried(number: int) -> Any:
     from trying import tried
 
-    return [tried(number) for number in range(start, start + CHUNK)]
+    return tried(number)
+
+
+def _alone(number: int) -> Any:
+    """In a process of its own: AutoGraph, now and then, takes a function for that of an earlier program."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_tried, number).result()
 
 
 # -- against an expert -------------------------------------------------------------------------------------------------
