@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.example_loop_in_step.examples import SINGLE, over_examples, refuse_varying
 from hotloop.rules.example_loop_in_step.mean import averaged
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import call_at, changed_names, names_in, put_before
@@ -24,10 +25,12 @@ def on_whole_batch(finding: Finding, project: Project) -> Fix:
         raise Refused(f"`{call.where.scope.name}` takes one example: let it take the batch", call.node)
     loop = next((one for one in _around(call) if one.place == finding.loop), None)
     index = index_of(loop, project) if loop else None
+    if loop is not None and isinstance(loop.node, ast.For) and index is None:
+        return over_examples(call, loop, loop.node, project)
     if loop is None or index is None:
-        raise Refused("the loop goes over single examples: count them, or call the model before it", call.node)
+        raise Refused(SINGLE, call.node)
     whole = _whole(call.node.args[0], index, loop, project)
-    _refuse_varying(call, loop)
+    refuse_varying(call, loop)
     rewriter = Rewriter(call.where.scope.module)
     at_once = averaged(rewriter, call, loop, index, project)
     if not at_once:
@@ -53,21 +56,6 @@ def _whole(data: ast.expr, index: str, loop: Loop, project: Project) -> ast.expr
         if name in changed:
             raise Refused(f"`{name}` changes in the loop", changed[name])
     return found[0]
-
-
-def _refuse_varying(call: Call, loop: Loop) -> None:
-    statement = call.where.statement
-    if (
-        isinstance(statement, ast.Assign)
-        and statement.value is call.node
-        and isinstance(statement.targets[0], ast.Tuple)
-    ):
-        raise Refused("the model gives several results", statement)
-    changed = changed_names(loop)
-    others = [call.node.func, *call.node.args[1:], *[k.value for k in call.node.keywords]]
-    for name in names_in(others).reads:
-        if name in changed:
-            raise Refused(f"the model is called with `{name}`, which the loop changes", changed[name])
 
 
 def _call_before(rewriter: Rewriter, call: Call, loop: Loop, index: str, whole: ast.expr) -> None:

@@ -29,7 +29,7 @@ def averaged(rewriter: Rewriter, call: Call, loop: Loop, index: str, project: Pr
     *before, last = node.body
     if not (isinstance(last, ast.AugAssign) and isinstance(last.op, ast.Add) and isinstance(last.target, ast.Name)):
         return False
-    start = _start(node, last.target.id, scope)
+    start = start_of(node, last.target.id, scope)
     mean, factor = _mean(last.value, ast.unparse(node.iter.args[0]))
     if start is None or not _is_straight(before, call) or _is_read_later(node, last.target.id, scope):
         return False
@@ -42,7 +42,7 @@ def averaged(rewriter: Rewriter, call: Call, loop: Loop, index: str, project: Pr
     return True
 
 
-def _start(node: ast.For, name: str, scope: Scope) -> ast.Assign | None:
+def start_of(node: ast.For, name: str, scope: Scope) -> ast.Assign | None:
     """`loss = 0.0`, directly before the loop."""
     block = statements_around(scope.module, node)
     at = block.index(node)
@@ -65,10 +65,18 @@ def _is_mean(value: ast.expr, call: Call, project: Project) -> bool:
         return False
     name = project.name_of(value.func, scope)
     if name.startswith("keras.losses.") and name.endswith("()"):
-        makers = [b.value for b in project.bindings(ast.unparse(value.func), scope)]
-        reduced = any(isinstance(m, ast.Call) and any(k.arg == "reduction" for k in m.keywords) for m in makers)
-        return bool(makers) and not reduced and all(_is_elementwise(a, call, project) for a in value.args)
+        return is_keras_loss(value, scope, project) and all(_is_elementwise(a, call, project) for a in value.args)
     return name in MEANS and len(value.args) == 1 and _is_elementwise(value.args[0], call, project)
+
+
+def is_keras_loss(value: ast.expr, scope: Scope, project: Project) -> bool:
+    """A call of a Keras loss that takes the mean over its batch, as they do unless told otherwise."""
+    if not isinstance(value, ast.Call) or value.keywords:
+        return False
+    name = project.name_of(value.func, scope)
+    makers = [b.value for b in project.bindings(ast.unparse(value.func), scope)]
+    reduced = any(isinstance(m, ast.Call) and any(k.arg == "reduction" for k in m.keywords) for m in makers)
+    return name.startswith("keras.losses.") and name.endswith("()") and bool(makers) and not reduced
 
 
 def _is_elementwise(value: ast.expr, call: Call, project: Project) -> bool:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import MODEL_CHANGES, changed_names, names_in, put_before, root_name
 from hotloop.rules.on_batch import renamed_call
+from hotloop.rules.row_loops import Head, handed, iterated, named, zipped
 from hotloop.rules.single_rows import adds_axis, all_of, drop_row, is_array, reshaped, row_of, spelled, whole_of
 from hotloop.rules.vectors import index_of, is_tensor
-from hotloop.source.module import Call, Comprehension, Loop, Scope
+from hotloop.source.module import Call, Comprehension, Loop
 from hotloop.source.rewrite import Rewriter
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def predict_at_once(rewriter: Rewriter, call: Call, names: Sequence[str], projec
     scope = call.where.scope
     predicted = _predicted(rewriter, call, names, given.whole)
     output = free_name("outputs" if given.index else "output", scope)
-    if isinstance(loop.node, Comprehension) and not _named("output", loop.node, ast.expr_context):
+    if isinstance(loop.node, Comprehension) and not named("output", loop.node, ast.expr_context):
         output = "output"  # its names are its own
     if isinstance(loop.node, ast.For):
         outputs = output if given.index else free_name("outputs", scope)
@@ -55,7 +56,7 @@ def predict_at_once(rewriter: Rewriter, call: Call, names: Sequence[str], projec
     else:
         outputs = rewriter.code(predicted)
     if not given.index:
-        _zip(rewriter, loop, head, data, output, outputs)
+        zipped(rewriter, loop, head, data, output, outputs)
     _use(rewriter, call, loop, output, given.index)
     if isinstance(loop.node, ast.For):
         drop_row(rewriter, data, call, loop)
@@ -125,8 +126,6 @@ def _is_harmless(node: ast.Call, call: Call, project: Project) -> bool:
 
 # -- which rows, and what takes the place of one -----------------------------------------------------------------------
 
-Head = ast.For | ast.comprehension
-
 
 def _numbered(data: ast.expr, loop: Loop, project: Project) -> _Rows | None:
     """`for i in range(n)`, and `x[i : i + 1]`, or `x[i].reshape(1, 8)`."""
@@ -152,12 +151,12 @@ def _numbered(data: ast.expr, loop: Loop, project: Project) -> _Rows | None:
 def _plain(rewriter: Rewriter, data: ast.expr, loop: Loop, head: Head, project: Project) -> _Rows | None:
     """`for row in rows`, also with its number or beside something else, and `row[None]` or `row.reshape(1, 8)`."""
     scope = loop.where.scope
-    said, again = _given(data, head, scope)
+    said, again = handed(data, head, scope)
     shape = reshaped(said, scope, project) if said is not None else None
     row = shape[0] if shape else adds_axis(said, scope, project) if said is not None else None
-    if not isinstance(row, ast.Name) or len(_named(row.id, loop.node, ast.Store)) != 1 + again:
+    if not isinstance(row, ast.Name) or len(named(row.id, loop.node, ast.Store)) != 1 + again:
         return None
-    rows, index = _iterated(head, row.id)
+    rows, index = iterated(head, row.id)
     if (
         rows is None
         or not is_array(rows, loop.where, project)
@@ -175,55 +174,3 @@ def _reshaped(whole: str, sizes: Sequence[ast.expr], rows: ast.expr, loop: Loop,
     if is_tensor(rows, loop.where, project) or set(names_in(sizes).reads) & changed_names(loop).keys():
         return ""
     return f"{whole}.reshape({', '.join([f'len({whole})', *map(ast.unparse, sizes)])})"
-
-
-def _given(data: ast.expr, head: Head, scope: Scope) -> tuple[ast.expr | None, bool]:
-    """What the model is given, and whether the row's own name is used for it again (`row = row[None]`)."""
-    if isinstance(data, ast.Name) and isinstance(head, ast.For):
-        made = [s for s in head.body if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [data.id]]
-        if len(made) == 1 and data.id in names_in([made[0].value]).reads:
-            return made[0].value, True
-    return spelled(data, scope), False
-
-
-def _named(name: str, node: ast.AST, kind: type[ast.expr_context]) -> list[ast.Name]:
-    return [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, kind)]
-
-
-def _iterated(head: Head, row: str) -> tuple[ast.expr | None, str]:
-    """What `row` comes from, and the name that counts it in `enumerate`."""
-    target, source, counter = head.target, head.iter, ""
-    if isinstance(target, ast.Tuple) and _called(source, "enumerate", 1) and len(target.elts) == 2:
-        counter, target, source = ast.unparse(target.elts[0]), target.elts[1], source.args[0]  # type: ignore[attr-defined]
-    if isinstance(target, ast.Name) and target.id == row:
-        return source, counter
-    names = [ast.unparse(part) for part in target.elts] if isinstance(target, ast.Tuple) else []
-    if row in names and _called(source, "zip", len(names)):
-        return source.args[names.index(row)], counter  # type: ignore[attr-defined]
-    return None, ""
-
-
-def _called(node: ast.expr, name: str, arguments: int) -> bool:
-    plain = isinstance(node, ast.Call) and not node.keywords and len(node.args) == arguments
-    return plain and ast.unparse(node.func) == name  # type: ignore[attr-defined]
-
-
-def _zip(rewriter: Rewriter, loop: Loop, head: Head, data: ast.expr, output: str, outputs: str) -> None:
-    """`for row, output in zip(rows, outputs)`; without the row where nothing else reads it."""
-    said, again = _given(data, head, loop.where.scope)
-    single = isinstance(head.target, ast.Name)
-    targets = [head.target] if single else list(head.target.elts)  # type: ignore[attr-defined]
-    sources = [head.iter] if single else list(head.iter.args)  # type: ignore[attr-defined]
-    left = [rewriter.code(rewriter.expression(part)) for part in targets]
-    right = [rewriter.code(rewriter.expression(part)) for part in sources]
-    at = next(i for i, t in enumerate(targets) if said is not None and ast.unparse(t) in names_in([said]).reads)
-    if len(_named(ast.unparse(targets[at]), loop.node, ast.Load)) == 1 and not again:
-        left[at], right[at] = output, outputs
-    else:
-        left.append(output)
-        right.append(outputs)
-    source = right[0] if len(right) == 1 else f"zip({', '.join(right)})"
-    header = f"for {', '.join(left)} in {source}:\n    pass"
-    made: Any = rewriter.parse_block(header)[0]
-    rewriter.replace(rewriter.expression(head.target), made.target)
-    rewriter.replace(rewriter.expression(head.iter), made.iter)
