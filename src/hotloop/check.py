@@ -7,9 +7,10 @@ import multiprocessing
 import signal
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from hotloop.model import Finding, Fix, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
@@ -22,6 +23,8 @@ from hotloop.source.notebooks import in_cell, relocated
 
 HELD = 10_000_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
 PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
+MUCH = 10_000_000  # bytes of source: with less, it takes longer to start a process than to do its work
+CAN_FORK = "fork" in multiprocessing.get_all_start_methods()
 
 Progress = Callable[[int, int], None]
 
@@ -45,9 +48,10 @@ def check_files(
         real = dict(zip(files, resolved(files), strict=True))
         files = [file for file in files if real[file] in named or not is_aside(shown(real[file], real_root))]
     found = read(files, root)
-    chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
-    work = _Work(found, asked, low)
     processes = min(cores(), PROCESSES)
+    with _words_meanwhile(found, processes):
+        chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
+    work = _Work(found, asked, low)
     parts = shards(found, chosen, HELD // processes, processes)
     largest_first = sorted(parts, key=found.size, reverse=True)  # none is left alone with a large one in the end
     answers = dict(_each(work, largest_first, processes, progress))
@@ -114,7 +118,7 @@ def _each(
     done = 0
     with ExitStack() as stack:
         results: Iterator[_Result] = map(work, parts)
-        if processes > 1 and "fork" in multiprocessing.get_all_start_methods():
+        if len(parts) > 1 and CAN_FORK:
             work.files.prepare()
             # One process a shard: trees refer to themselves, and a process that ends frees them faster than any search.
             pool = stack.enter_context(multiprocessing.get_context("fork").Pool(processes, _inherit, (work,), 1))
@@ -126,16 +130,28 @@ def _each(
             yield part[0], result
 
 
-_inherited: list[_Work] = []
+@contextmanager
+def _words_meanwhile(files: Files, processes: int) -> Iterator[None]:
+    """Let another process find out which words stand where; it takes as long as to see what the files import."""
+    if processes == 1 or not CAN_FORK or files.size(files.contents) < MUCH:
+        yield
+        return
+    with multiprocessing.get_context("fork").Pool(1, _inherit, (lambda _: files.standing,)) as pool:
+        told = pool.apply_async(_in_process, ((),))
+        yield
+        files.standing = told.get()
 
 
-def _inherit(work: _Work) -> None:
+_inherited: list[Callable[[Sequence[Path]], Any]] = []
+
+
+def _inherit(work: Callable[[Sequence[Path]], Any]) -> None:
     gc.disable()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all of a terminal's processes: one answers
     _inherited.append(work)
 
 
-def _in_process(shard: Sequence[Path]) -> _Result:
+def _in_process(shard: Sequence[Path]) -> Any:
     return _inherited[0](shard)
 
 

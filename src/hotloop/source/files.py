@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import re
 from collections.abc import Iterable
@@ -23,6 +25,7 @@ MADE = re.compile(rb"function\(")
 GIVEN = re.compile(rb"(\w+)[ \t]*(?::[^=\n]+)?=[^=\n]*$")
 WORD = re.compile(r"\w+")
 NOT_IN_WORDS = bytes(c if c == ord("_") or c > 127 or chr(c).isalnum() else ord(" ") for c in range(256))
+LEFT_WHOLE = 1.5  # times the size of a part: a folder up to that is not cut
 SMALL = 1_000_000  # bytes of source that one process reads as fast as two
 MANY = 20  # files: a name that stands in more of them is followed only into those that import where it is defined
 
@@ -83,7 +86,7 @@ class Files:
 
     def prepare(self) -> None:
         """Know the words now, so that processes forked from this one need not find out each for itself."""
-        self.imports, self._importers, self._spelled, self._standing, self.compiled  # noqa: B018
+        self.imports, self._importers, self._spelled, self.standing, self.compiled  # noqa: B018
 
     # -- words -------------------------------------------------------------------------------------------------------
 
@@ -122,7 +125,7 @@ class Files:
         return {str(file): file for file in self.contents}
 
     @cached_property
-    def _standing(self) -> dict[bytes, list[str]]:
+    def standing(self) -> dict[bytes, list[str]]:
         """Which files a word stands in, of the words that name a function or a class of the project."""
         defined = {name for data in self.contents.values() for kind in DEFINITIONS for name in kind.findall(data)}
         found: dict[bytes, list[str]] = {}
@@ -144,7 +147,7 @@ class Files:
 
     def speaking_of(self, name: str, home: Path) -> list[Path]:
         """The files that may use what `home` defines under that name, itself first: its neighbours and importers."""
-        standing = self._standing.get(name.encode(), ())
+        standing = self.standing.get(name.encode(), ())
         folder = str(home.parent)
         above = str(home.parent.parent)
         near = [
@@ -241,15 +244,22 @@ def read(files: Iterable[Path], root: Path) -> Files:
 
 
 def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[list[Path]]:
-    """What shall be checked together: an outermost folder each, at most `size` bytes, and `least` parts if it pays."""
+    """What shall be checked together: an outermost folder each, a large one in equal parts, `least` parts if it pays.
+
+    What a part leads to is parsed for it anew, and held: a folder is cut only if it is much larger than `size`.
+    """
     parts: list[list[Path]] = []
-    folder, filled = None, 0
-    for file in chosen:
-        if files.folder(file) != folder or filled >= size:
-            parts.append([])
-            folder, filled = files.folder(file), 0
-        parts[-1].append(file)
-        filled += len(files.contents[file])
+    for _, inside in itertools.groupby(chosen, files.folder):
+        folder = list(inside)
+        whole = files.size(folder)
+        full = max(1, whole // math.ceil(whole / size)) if whole > LEFT_WHOLE * size else whole + 1
+        filled = full
+        for file in folder:
+            if filled >= full:
+                parts.append([])
+                filled = 0
+            parts[-1].append(file)
+            filled += len(files.contents[file])
     if sum(files.size(part) for part in parts) < SMALL:
         return [[file for part in parts for file in part]] if parts else []
     while len(parts) < least and len(parts[-1]) > 1:
