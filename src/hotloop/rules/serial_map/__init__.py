@@ -43,6 +43,8 @@ HEAVY = re.compile(
     r"TextVectorization|Random(Rotation|Zoom|Translation|Shear|Perspective|ElasticTransform|Hue|Saturation)"
 )
 
+ASSIGNS = re.compile(r"(?:^|[.?])(?:assign|scatter_nd)_?\w*$")
+
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
@@ -109,10 +111,15 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 def fix(finding: Finding, project: Project) -> Fix:
     from hotloop.rules.chains import autotune, stage_at
+    from hotloop.source.rewrite import Refused
     from hotloop.source.splice import Splice
 
     _, stage = stage_at(finding, "map", project)
     call, splice = stage.call, Splice(stage.call.where.scope.module)
+    work = inputs.of(stage.function, project)
+    if work is not None and (changed := next((name for name in sorted(work.calls) if ASSIGNS.search(name)), None)):
+        reason = f"the function changes a variable (`{changed.lstrip('?')}`), element after element in their order"
+        raise Refused(reason, call.node)
     value, given = autotune(call.where.scope, project), stage.argument(1, "num_parallel_calls")
     if given is not None:
         splice.replace(splice.span(given), value)
