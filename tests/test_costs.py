@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from recordings import PROGRAM, loop, recording, sample
 
-from hotloop.diagnose import merge
+from hotloop.diagnose import diagnose, merge
 from hotloop.model import Event, Finding, Place, Sample
-from hotloop.rules import double_precision, eager_training_step, predict_in_loop
+from hotloop.rules import double_precision, eager_training_step, find_rule, predict_in_loop
 from hotloop.rules.feeding import feeds
 
 LOOP = loop(10, 30, [0.1] * 100)
@@ -202,3 +202,29 @@ def fed(ending: float, slept: float) -> float:
 def test_what_a_pipeline_takes_to_end_is_charged_to_no_cause() -> None:
     assert fed(ending=3.0, slept=2.9) == pytest.approx(2.0)
     assert fed(ending=0.0, slept=0.0) == pytest.approx(2.0)
+
+
+def test_a_pipeline_that_is_made_for_every_step_is_not_also_a_slow_one() -> None:
+    looked = Event(
+        "pipeline",
+        stack(20),
+        totals={"read": 20.0, "1:Shuffle seconds": 2.0, "1:Shuffle elements": 20.0},
+        examples=({"stages": [{"stage": "Shuffle", "parallel": 1.0, "buffered": 0.0}], "made": []},),
+    )
+    taken = replace(event("input", 20, seconds=6.0), subject=f"{PROGRAM}:20")
+    causes = {
+        made: next(feeds(recording([LOOP], events=[looked, taken, event("iterator", 20, count=made)]))).cause
+        for made in (1, 100)
+    }
+    assert causes == {1: "unknown", 100: ""}
+
+
+def test_a_loop_over_rows_that_the_source_names_costs_what_its_ops_took_beside_their_kernels() -> None:
+    source = Finding("row-by-row", LOOP.place, "", "static", "high", loop=LOOP.place)
+    ran = recording([LOOP], [replace(eager(8.0, 20), op_seconds=3.0), sample("input", 2.0, 20)])
+    (finding,) = diagnose(ran, [find_rule("row-by-row")], [source]).findings
+    assert finding.basis == "both"
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(5.0, rel=0.02)
+    few = loop(10, 30, [0.1] * 4)
+    assert not diagnose(recording([few], [eager(0.4, 20)]), [find_rule("row-by-row")], [source]).findings

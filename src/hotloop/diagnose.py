@@ -96,11 +96,12 @@ def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Findi
     measured, problems = _measured(recording, rules)
     merged = merge(measured, static)
     unmeasured = _only_static(recording, rules, static, merged)
+    merged += [finding for finding, _ in unmeasured if finding.cost]
     kept: list[Finding] = []
     folded: list[Finding] = []
     for finding in merged:
         (kept if _worth_a_line(recording, finding) else folded).append(finding)
-    for finding, measurable in unmeasured:
+    for finding, measurable in (one for one in unmeasured if one[0].cost is None):
         (folded if measurable else kept).append(finding)
     return Diagnosis(
         symptoms=tuple(symptoms(nest, loops)),
@@ -219,13 +220,19 @@ def _only_static(
     recording: Recording, rules: Sequence[Rule], static: Sequence[Finding], merged: Sequence[Finding]
 ) -> list[tuple[Finding, bool]]:
     """What only the source says of loops that ran, and whether its rule measures (then it was cheap here)."""
+    by_name = {rule.name: rule for rule in rules}
     measurable = {rule.name for rule in rules if rule.diagnose}
     taken = {_partner(finding, static) for finding in merged if finding.basis == "both"}
     return [
-        (finding, finding.rule in measurable)
+        (_priced_by(by_name.get(finding.rule), finding, recording), finding.rule in measurable)
         for index, finding in enumerate(static)
         if index not in taken and finding.confidence != "low" and ran(recording, finding)
     ]
+
+
+def _priced_by(rule: Rule | None, finding: Finding, recording: Recording) -> Finding:
+    cost = rule.price(finding, recording) if rule and rule.price else None
+    return _priced(replace(finding, basis="both", cost=cost), recording.seconds) if cost else finding
 
 
 def ran(recording: Recording, finding: Finding) -> bool:

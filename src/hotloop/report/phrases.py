@@ -87,7 +87,8 @@ def cost(finding: Finding, report: Report) -> str:
     total = float(report.meta.get("seconds") or 0.0)
     of = f" of {words.duration(total)}" if total else ""
     each = finding.cost.bytes_per_step
-    memory = f", {words.size(each)} per step" if each and each >= 1000 else ""
+    often = " per step" if finding.loop else " of memory"
+    memory = f", {words.size(each)}{often}" if each and each >= 1000 else ""
     return f"{words.duration(finding.cost.seconds)}{of} ({words.percent(finding.cost.share)}){memory}"
 
 

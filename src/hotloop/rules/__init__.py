@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hotloop.model import Finding, Fix, HotloopError, Place, Recording, Refusal
+from hotloop.model import Cost, Finding, Fix, HotloopError, Place, Recording, Refusal
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 Check = Callable[["Project"], Iterable[Finding]]
 Diagnose = Callable[[Recording], Iterable[Finding]]
+Price = Callable[[Finding, Recording], Cost | None]
 MakeFix = Callable[[Finding, "Project"], Fix | Refusal]
 
 SECTIONS = ("Why", "Instead", "Not when")
@@ -26,9 +27,10 @@ SECTIONS = ("Why", "Instead", "Not when")
 class Rule:
     """One ailment. `RULE = Rule(__name__)` in its folder stamps the name; the rest is read from the folder.
 
-    The folder may define `check(project)`, `diagnose(recording)` and `fix(finding, project)`; what it does not
-    define it does not have. Its docstring is its documentation. `MEASURED = "memory"` where
-    `fast` is not faster but smaller, `PARALLEL = True` where it is faster only with a second core to itself.
+    The folder may define `check(project)`, `diagnose(recording)`, `price(finding, recording)` and
+    `fix(finding, project)`; what it does not define it does not have. Its docstring is its documentation.
+    `MEASURED = "memory"` where `fast` is not faster but smaller, `PARALLEL = True` where it is faster only with a
+    second core to itself.
     """
 
     def __init__(self, module_name: str) -> None:
@@ -48,6 +50,11 @@ class Rule:
     @property
     def diagnose(self) -> Diagnose | None:
         return cast("Diagnose | None", self._part("diagnose"))
+
+    @property
+    def price(self) -> Price | None:
+        """What a loop cost that the source alone names, where nothing but its samples tells."""
+        return cast("Price | None", self._part("price"))
 
     @property
     def fix(self) -> MakeFix | None:

@@ -19,6 +19,7 @@ HEAVY = 1e-3  # seconds an element, from which keeping the result pays
 QUICK = 2e-4  # seconds an element: the function does so little that calling it is the cost
 MANY = 8  # elements a batch, from which batching first pays
 PASSES = 3
+REMADE, ELEMENTS = 4, 2.0  # iterators, and elements of each, by which one knows one that is made anew for every step
 KEY = re.compile(r"(\d+):(\S+) (seconds|elements|per)")
 MAPS = ("Map", "ParallelMap")
 
@@ -93,6 +94,8 @@ class Feed:
         """Why the loop waits, as far as it can be told; "" when it does not."""
         if self.blocked < WAITS * self.loop.seconds or not self.nodes:
             return ""
+        if self.passes >= REMADE and self.read <= ELEMENTS * self.passes:
+            return ""  # that it is made anew for every step is the cause, and has a rule of its own
         if self.python and self.share(self.python_seconds) > MOST:
             if self.python_busy > 0.5:
                 return "python"
