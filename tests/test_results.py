@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from hotloop.leavings import Left
 from hotloop.results import Output, same_results
 
 
@@ -161,3 +162,11 @@ def test_of_rows_that_leave_all_at_once_in_a_program_that_was_ended_the_first_nu
     assert same_results(before, [ended(words(1.0, 2.5, 3.0, 4.0, 5.0, 6.0))]).same is False
     random = [ended(words(1.0), words(2.0)), ended(words(1.5), words(2.5))]
     assert same_results(random, [ended(words(1.0, 2.0, 3.0))]).same is None
+
+
+def test_a_file_that_appears_in_one_run_alone_is_somebody_elses() -> None:
+    def wrote(*names: str) -> Output:
+        return Output(b"sum 4.5", files={name: Left("bytes", "1") for name in names})
+
+    assert same_results([wrote("a")] * 3, [wrote("a"), wrote("a", "notes.txt"), wrote("a")]).same is True
+    assert same_results([wrote("a")] * 3, [wrote("a", "b")] * 3).same is False

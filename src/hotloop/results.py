@@ -206,7 +206,9 @@ def _same_files(before: Sequence[Files], after: Sequence[Files]) -> Likeness:
     known = {path for run in before for path in run}
     steady = {path for path in known if all(path in run for run in before)}
     missing = sorted(path for path in steady if not all(path in run for run in after))
-    new = sorted({path for run in after for path in run} - known) if steady == known else []
+    # In all runs: what appears in one of them somebody else may have written into the folder meanwhile.
+    always = set(after[0]).intersection(*after)
+    new = sorted(always - known) if steady == known else []
     for paths, said in ((missing, "is not written any more"), (new, "was not written before the change")):
         if paths:
             more = f" (and {len(paths) - FILES} more)" if len(paths) > FILES else ""

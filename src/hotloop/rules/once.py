@@ -309,17 +309,25 @@ def extract(
     name = rewriter.new_name(name, scope)
     parameters = [*fed, *[parameter for parameter, _ in arguments]]
     values = [*fed, *[value for _, value in arguments]]
-    text = f"def {name}({', '.join(parameters)}):\n    return {', '.join(results)}"
+    text = f"{_wrapped(f'def {name}', parameters, ':')}\n    return {', '.join(results)}"
     define(rewriter, scope, text, body)
-    call = f"{', '.join(results)} = {name}({', '.join(values)})" if results else f"{name}({', '.join(values)})"
-    if len(call) > WIDE:
-        call = f"{call[: -len(', '.join(values)) - 1]}\n    {', '.join(values)}\n)"
+    call = _wrapped(f"{', '.join(results)} = {name}" if results else name, values)
     replacement = rewriter.parse_block(call)[0]
     first, *others = [rewriter.statement(s) for s in moved]
     blank = [line for line in first.leading_lines if line.comment is None]
     rewriter.replace(first, replacement.with_changes(leading_lines=blank))
     for other in others:
         rewriter.replace(other)
+
+
+def _wrapped(before: str, values: Sequence[str], after: str = "") -> str:
+    """`before(values)after`, over as many lines as it takes."""
+    line = f"{before}({', '.join(values)}){after}"
+    if len(line) <= WIDE:
+        return line
+    inner = ", ".join(values)
+    inner = f"    {inner}" if len(inner) + 4 <= WIDE else "\n".join(f"    {value}," for value in values)
+    return f"{before}(\n{inner}\n){after}"
 
 
 def define(rewriter: Rewriter, scope: Scope, text: str, body: Sequence[Any] = ()) -> None:
