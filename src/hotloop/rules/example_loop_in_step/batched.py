@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.example_loop_in_step.examples import SINGLE, over_examples, refuse_varying
+from hotloop.rules.example_loop_in_step.examples import SINGLE, called_before, over_examples, refuse_varying
 from hotloop.rules.example_loop_in_step.mean import averaged
-from hotloop.rules.hoisting import free_name
-from hotloop.rules.moving import call_at, changed_names, names_in, put_before
+from hotloop.rules.moving import call_at, changed_names, names_in
 from hotloop.rules.single_rows import drop_row, whole_of
 from hotloop.rules.vectors import index_of
 from hotloop.source.module import Call, Loop
@@ -63,11 +62,7 @@ def _call_before(rewriter: Rewriter, call: Call, loop: Loop, index: str, whole: 
     anchor = loop.node if isinstance(loop.node, ast.For) else loop.where.statement
     if not isinstance(anchor, ast.stmt) or isinstance(anchor, ast.While):
         raise Refused("the loop stands where nothing can be put before it", loop.node)
-    name = free_name("outputs", call.where.scope)
-    found: Any = rewriter.expression(call.node)
-    given = found.args[0].with_changes(value=rewriter.expression(whole))
-    line: Any = rewriter.parse_block(f"{name} = None")[0]
-    assign = line.body[0].with_changes(value=found.with_changes(args=[given, *found.args[1:]]))
-    put_before(rewriter, anchor, line.with_changes(body=[assign]))
-    rewriter.replace(found, rewriter.parse_expression(f"{name}[{index} : {index} + 1]"))
+    name = called_before(rewriter, call, whole, anchor)
+    taken = rewriter.parse_expression(f"{name}[{index} : {index} + 1]")
+    rewriter.replace(rewriter.expression(call.node), taken)
     drop_row(rewriter, call.node.args[0], call, loop)

@@ -81,18 +81,24 @@ def _is_element(value: ast.expr, loop: Loop | None, project: Project) -> bool:
     return False
 
 
+def called_before(rewriter: Rewriter, call: Call, whole: ast.expr, anchor: ast.stmt) -> str:
+    """Put `outputs = model(x)`, on all rows, before a loop; returns the name."""
+    name = free_name("outputs", call.where.scope)
+    found: Any = rewriter.expression(call.node)
+    given = found.args[0].with_changes(value=rewriter.expression(whole))
+    line: Any = rewriter.parse_block(f"{name} = None")[0]
+    assign = line.body[0].with_changes(value=found.with_changes(args=[given, *found.args[1:]]))
+    put_before(rewriter, anchor, line.with_changes(body=[assign]))
+    return name
+
+
 def _call_before(rewriter: Rewriter, call: Call, loop: Loop, node: ast.For, rows: ast.expr, index: str) -> None:
     scope, data = call.where.scope, call.node.args[0]
-    outputs, output = free_name("outputs", scope), free_name("output", scope)
-    found: Any = rewriter.expression(call.node)
-    given = found.args[0].with_changes(value=rewriter.expression(rows))
-    line: Any = rewriter.parse_block(f"{outputs} = None")[0]
-    assign = line.body[0].with_changes(value=found.with_changes(args=[given, *found.args[1:]]))
-    put_before(rewriter, node, line.with_changes(body=[assign]))
+    outputs, output = called_before(rewriter, call, rows, node), free_name("output", scope)
     if not index:
         zipped(rewriter, loop, node, data, output, outputs)
     text = f"{outputs}[{index} : {index} + 1]" if index else f"{output}[None]"
-    rewriter.replace(found, rewriter.parse_expression(text))
+    rewriter.replace(rewriter.expression(call.node), rewriter.parse_expression(text))
     drop_row(rewriter, data, call, loop)
 
 
