@@ -228,3 +228,12 @@ def test_a_loop_over_rows_that_the_source_names_costs_what_its_ops_took_beside_t
     assert finding.cost.seconds == pytest.approx(5.0, rel=0.02)
     few = loop(10, 30, [0.1] * 4)
     assert not diagnose(recording([few], [eager(0.4, 20)]), [find_rule("row-by-row")], [source]).findings
+
+
+def test_examples_that_an_eager_step_takes_one_by_one_cost_the_time_of_their_loop_and_not_of_the_training() -> None:
+    examples = loop(14, 16, [0.01] * 640, runs=20)
+    ran = recording([loop(10, 30, [0.5] * 20), examples], [eager(6.4, 15), eager(3.0, 18)])
+    source = Finding("example-loop-in-step", Place(PROGRAM, 15), "", "static", "medium", loop=examples.place)
+    (finding,) = diagnose(ran, [find_rule("example-loop-in-step")], [source]).findings
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(6.2, rel=0.02)

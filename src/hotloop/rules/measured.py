@@ -12,6 +12,7 @@ from hotloop.rules import Rule
 
 KERAS_STEP = ("keras/src/backend/tensorflow/trainer", "keras/src/trainers")
 CALL = 3e-4  # seconds of one compiled call
+SENDING = ("compute", "library", "python")  # phases in which ops are sent
 EAGER_OP = 1e-3  # seconds that an eager operation takes at most, when it computes next to nothing
 TRACE = 22.0  # times what an eager step takes to be sent: to trace and prepare it, once
 FEW = 8  # events of one kind in one loop: fewer are no habit
@@ -248,3 +249,14 @@ def at_line(text: str) -> Place:
     """`path:line`, as probes write it."""
     path, _, line = text.rpartition(":")
     return Place(path, int(line))
+
+
+def sent_one_by_one(recording: Recording, at: Place, least: int) -> Cost | None:
+    """What the loop there cost, if it sends for each of `least` rows and more what could be sent for all at once: the
+    time of its ops, less that of their kernels."""
+    runs = [r for r in recording.loops if not r.stack and (r.place.path, r.place.line) == (at.path, at.line)]
+    if not runs or runs[0].steps < least * runs[0].runs:
+        return None
+    inside = [sample for sample in within(recording, runs[0]) if sample.phase in SENDING]
+    sent = sum(sample.seconds - sample.op_seconds for sample in inside)
+    return Cost(max(0.0, sent * (1 - runs[0].runs / runs[0].steps)), 0.0)

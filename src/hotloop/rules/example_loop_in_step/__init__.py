@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
+from hotloop.model import Confidence, Cost, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.rules.rows import holds_model, may_be_row, one_row
@@ -171,6 +171,11 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             measured.loop_of(recording, event),
             [Evidence("tracing", tracing, "s"), Evidence("calls in a step", times)],
         )  # fmt: skip
+
+
+def price(finding: Finding, recording: Recording) -> Cost | None:
+    """Run eagerly, it leaves no event."""
+    return measured.sent_one_by_one(recording, finding.loop, ROWS) if finding.loop else None
 
 
 def fix(finding: Finding, project: Project) -> Fix:

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
-from hotloop.model import Confidence, Cost, Evidence, Finding, Fix, Place, Recording
+from hotloop.model import Confidence, Cost, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 MANY_ROWS = 8
-SENDING = ("compute", "library", "python")  # phases in which ops are sent
 QUICK = 1e-4  # seconds a row: calling costs about a third of that, so that little is left for work
 
 MAPS = {"tf.map_fn", "keras.backend.map_fn"}
@@ -168,17 +167,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 
 def price(finding: Finding, recording: Recording) -> Cost | None:
-    """A Python loop over rows leaves no event: what its ops took beside their kernels is what it costs."""
-    runs = [run for run in recording.loops if finding.loop and (run.place.path, run.place.line) == _line(finding.loop)]
-    if not runs or runs[0].steps < MANY_ROWS:
-        return None
-    inside = [s for s in measured.within(recording, runs[0]) if s.phase in SENDING]
-    spent = sum(s.seconds for s in inside) - sum(s.op_seconds for s in inside)
-    return Cost(max(0.0, spent * (1 - runs[0].runs / runs[0].steps)), 0.0)
-
-
-def _line(place: Place) -> tuple[str, int]:
-    return place.path, place.line
+    """A Python loop over rows leaves no event."""
+    return measured.sent_one_by_one(recording, finding.place, MANY_ROWS)
 
 
 def fix(finding: Finding, project: Project) -> Fix:
