@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from hotloop.rules.names import is_model
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.heat import number
-from hotloop.source.module import Loop, Scope, last_name
+from hotloop.source.module import Binding, Loop, Scope, last_name
 from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
@@ -76,14 +76,8 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
     if depth > DEPTH:
         return False
     if isinstance(data, ast.Name):
-        values = [
-            b.value
-            for b in project.bindings(data.id, scope)
-            if b.value is not None
-            and b.kind == "assign"
-            and (found.chain or stands_in(b.where, found.loop) or _is_filled(data.id, found.loop))
-        ]
-        if any(one_row(value, scope, found, project, depth + 1) for value in values):
+        given = [b for b in project.bindings(data.id, scope) if b.kind == "assign"]
+        if any(b.value and one_row(b.value, scope, found, project, depth + 1) and _of_step(b, found) for b in given):
             return True
         return _is_handed_one_row(data.id, scope, found, project, depth)
     if isinstance(data, ast.List):
@@ -117,6 +111,11 @@ def may_be_row(data: ast.expr, scope: Scope) -> bool:
         return False
     renamed = isinstance(data.func, ast.Name) and scope.owner(data.func.id) is not None
     return renamed or last_name(data.func) in ROW_CALLS
+
+
+def _of_step(binding: Binding, found: InLoop) -> bool:
+    """Whether the step binds it or fills it; the latter takes long to see."""
+    return bool(found.chain) or stands_in(binding.where, found.loop) or _is_filled(binding.name, found.loop)
 
 
 def _is_filled(name: str, loop: Loop) -> bool:
