@@ -172,22 +172,47 @@ def _is_call_of(change: ast.AST, name: str, owner: Scope) -> bool:
 
 
 def refuse_stale_attributes(nodes: Iterable[ast.AST], scope: Scope, project: Project) -> None:
-    """Refuses code of a method that reads `self.rate` where that changes from step to step: compiled, it would not."""
-    if not scope.is_method or not scope.parameters or scope.parent is None:
-        return
-    for node in (inner for outer in nodes for inner in ast.walk(outer)):
-        if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+    """Refuses code of a method that reads `self.rate` where that changes from step to step: compiled, it would not.
+
+    Also where it does so through other methods, and where another object's code sets it: `trainer.rate = 0.1`.
+    """
+    queue, seen = [(list(nodes), scope)], {scope}
+    while queue:
+        parts, at = queue.pop()
+        if not at.is_method or not at.parameters or at.parent is None:
             continue
-        if node.value.id != scope.parameters[0]:
-            continue
-        for binding in scope.parent.attributes.get(node.attr, []):
-            if binding.kind == "augment" or binding.where.loop or project.running(binding.where):
-                line = getattr(binding.node, "lineno", 0)
-                raise Refused(
-                    f"`{scope.name}` reads `{ast.unparse(node)}`, which changes on line {line}: "
-                    "pass it as an argument first",
-                    binding.node,
-                )
+        for node in (inner for outer in parts for inner in ast.walk(outer)):
+            if not (isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)):
+                continue
+            if node.value.id != at.parameters[0]:
+                continue
+            method = project.resolve(node, at)
+            if method is not None and method.kind == "function" and method.scope is not None:
+                if method.scope not in seen:
+                    seen.add(method.scope)
+                    queue.append(([method.scope.node], method.scope))
+                continue
+            _refuse_stale(node, at, scope, project)
+
+
+def _refuse_stale(node: ast.Attribute, at: Scope, scope: Scope, project: Project) -> None:
+    bindings = at.parent.attributes.get(node.attr, []) if at.parent else []
+    changing = [b.node for b in bindings if b.kind == "augment" or b.where.loop or project.running(b.where)]
+    if node.attr not in LIVE_ATTRIBUTES:
+        changing += _set_in_loops(node.attr, at.module)
+    if changing:
+        line = getattr(changing[0], "lineno", 0)
+        raise Refused(
+            f"`{at.name}` reads `{ast.unparse(node)}`, which changes on line {line}: pass it as an argument first",
+            changing[0] if at.module is scope.module else None,
+        )
+
+
+def _set_in_loops(attribute: str, module: Module) -> list[ast.AST]:
+    """Where a loop sets an attribute of that name, of whatever object."""
+    loops = (loop.node for loop in module.loops if isinstance(loop.node, ast.For | ast.While | ast.AsyncFor))
+    inside = (node for loop in loops for node in ast.walk(loop))
+    return [n for n in inside if isinstance(n, ast.Attribute) and n.attr == attribute and isinstance(n.ctx, ast.Store)]
 
 
 def way_out(

@@ -15,10 +15,12 @@ from hotloop.rules.eager_training_step.rates import is_rate
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
     change_from_afar,
+    change_of,
     changed_names,
     home,
     mutated_names,
     names_in,
+    needs,
     refuse_stale_attributes,
     spaced,
     statements_around,
@@ -214,6 +216,7 @@ def _destination(block: Block, rates: set[str], where: Context, project: Project
         culprit = change_from_afar(name, home(name, scope))
         if culprit is not None:
             raise Refused(f"the step reads `{name}`, which another function changes", culprit)
+    _refuse_through_functions(block, loops, scope, project)
     refuse_stale_attributes(block.statements, scope, project)
     for loop in loops[: loops.index(left) + 1]:
         _refuse_mutated(block, handed, loop)
@@ -223,6 +226,19 @@ def _destination(block: Block, rates: set[str], where: Context, project: Project
             raise Refused(f"`{scope.name}` runs in a loop itself: put the step into a method of its own first")
         anchor, handed = scope.node, {name for name in block.needed if name in scope.bindings}
     return anchor, [name for name in block.needed if name in handed]
+
+
+def _refuse_through_functions(block: Block, loops: list[Loop], scope: Scope, project: Project) -> None:
+    """What a function that the step calls reads, and a loop changes: compiled, the step would not notice."""
+    through = needs(block.statements, scope, project)
+    for name, owner in sorted(through.items(), key=lambda item: item[0]):
+        culprit = next((at for loop in loops if (at := change_of(name, owner, loop))), None)
+        if culprit is not None and name not in names_in(block.statements).reads:
+            line = getattr(culprit, "lineno", 0)
+            raise Refused(
+                f"the step reads `{name}` through a function, and line {line} changes it: pass it as an argument first",
+                culprit,
+            )
 
 
 def _own_changes(outer: Loop, inner: Loop) -> set[str]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
 from hotloop.rules.compiled import arguments
-from hotloop.rules.moving import call_at, tensorflow_name
+from hotloop.rules.moving import call_at, refuse_stale_attributes, tensorflow_name
 from hotloop.rules.python_number_argument.uses import uses_of
+from hotloop.rules.stale import refuse_stale_names
 from hotloop.source.flow import changing_number
 from hotloop.source.module import Binding, Call, Scope
 from hotloop.source.rewrite import Refused, Rewriter
@@ -28,6 +29,8 @@ def pass_tensor(finding: Finding, project: Project) -> Fix:
     callee = target.scope if target else None
     if callee is None:
         raise Refused(f"the source of `{ast.unparse(call.node.func)}` is not in sight", call.node)
+    refuse_stale_names(callee, project)  # which each new trace saw, and one trace would keep
+    refuse_stale_attributes([callee.node], callee, project)
     tensorflow = tensorflow_name(scope)
     rewriter, names = Rewriter(scope.module), []
     for argument, name in arguments(call, callee):

@@ -18,9 +18,18 @@ from hotloop.rules.hoisting import (
     require_in_each_step,
 )
 from hotloop.rules.loops import in_loop
-from hotloop.rules.moving import call_at, mutated_names, needs, not_an_elif, tensorflow_name, way_out
+from hotloop.rules.moving import (
+    call_at,
+    mutated_names,
+    needs,
+    not_an_elif,
+    refuse_stale_attributes,
+    tensorflow_name,
+    way_out,
+)
 from hotloop.rules.python_object_argument import ONCE, fresh_arguments
 from hotloop.rules.python_object_argument.ops import require_only_in_ops
+from hotloop.rules.stale import refuse_stale_names
 from hotloop.rules.tracing import refuse_python
 from hotloop.source.module import Binding, Call, Scope
 from hotloop.source.rewrite import Refused, Rewriter
@@ -41,6 +50,8 @@ def same_object_or_tensor(finding: Finding, project: Project) -> Fix:
     if callee is None:
         raise Refused(f"the source of `{ast.unparse(call.node.func)}` is not in sight", call.node)
     _refuse_python_of(callee, project)
+    refuse_stale_names(callee, project)  # which each new trace saw, and one trace would keep
+    refuse_stale_attributes([callee.node], callee, project)
     rewriter, titles = Rewriter(call.where.scope.module), []
     for argument, name, what, cure in fresh:
         if cure != ONCE:
