@@ -9,7 +9,7 @@ from typing import Any
 
 from hotloop.model import Finding
 from hotloop.rules.loops import in_loop
-from hotloop.rules.moving import MODEL_CHANGES, MUTATORS, call_at, spaced
+from hotloop.rules.moving import MODEL_CHANGES, MUTATORS, call_at, mutated_names, spaced
 from hotloop.source.flow import fresh_call, varies
 from hotloop.source.module import Call, Loop, Scope, names_read, names_stored
 from hotloop.source.project import Project, loops_of
@@ -92,12 +92,15 @@ class Step:
         `swapped`: expressions that stay behind, of which only the values are handed over.
         """
         stay = [s for s in self.statements if s not in moved]
+        altered = {name for other in stay for name in mutated_names(other)} - {*fed}
         bound = {name for statement in moved for name in bound_names(statement)}
         for statement in moved:
             for node in ast.walk(statement):
                 self._require_quiet(node, statement)
             self.require_no_fresh_calls(statement, swapped)
             for name in sorted(names_read(statement) - bound - fed):
+                if name in altered and not self._is_imported(name):
+                    raise Refused(f"it needs `{name}`, which the step changes in place", statement)
                 if self.varies(ast.Name(name, ast.Load())):
                     raise Refused(f"it needs `{name}`, which changes in each step", statement)
         for other in stay:
@@ -105,6 +108,11 @@ class Step:
             if twice:
                 raise Refused(f"`{min(twice)}` is bound again elsewhere in the step", other)
         self._require_fresh(moved, bound)
+
+    def _is_imported(self, name: str) -> bool:
+        """`tf.add(x, y)` looks like a change of `tf`."""
+        bindings = self.project.bindings(name, self.scope)
+        return bool(bindings) and all(binding.kind == "import" for binding in bindings)
 
     def require_no_fresh_calls(self, node: ast.AST, swapped: Sequence[ast.AST] = ()) -> None:
         """Made once, `tf.constant(rng.normal(3))` would be one draw for all steps."""

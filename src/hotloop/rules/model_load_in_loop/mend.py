@@ -27,8 +27,20 @@ CHANGES = MODEL_CHANGES | {"add", "pop"}
 def load_once(finding: Finding, project: Project) -> Fix:
     call, step = step_at(finding, project)
     _require_unchanged(call, step)
+    _require_kept_file(call, step)
     rewriter = Rewriter(step.scope.module)
     return rewriter.fix(_choose(rewriter, call, step), "verify")
+
+
+SAVES = {"save", "save_model", "save_weights"}
+
+
+def _require_kept_file(call: Call, step: Step) -> None:
+    """What the loop itself saves, a step may have to load again."""
+    for node in ast.walk(step.loop.node):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in SAVES:
+            reason = f"the loop saves a model (`{ast.unparse(node.func)}`): the next step may have to load that one"
+            raise Refused(reason, node if call.where.scope.module is step.loop.where.scope.module else None)
 
 
 def _choose(rewriter: Rewriter, call: Call, step: Step) -> str:
