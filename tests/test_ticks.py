@@ -414,3 +414,13 @@ def test_a_tight_loop_is_counted_again_after_a_while_and_as_soon_as_tensorflow_w
     track.drain(last + 3_100_000_000)
     assert track.steps == 10_010
     assert max(track.loop_run(0, last).step_seconds.values) == pytest.approx(1e-3)
+
+
+def test_a_loop_that_proves_tight_again_rests_twice_as_long() -> None:
+    track, last = tight_track()
+    again = last + 3_000_000_000
+    assert track.wake(again)
+    track.ticks.extend(range(again, again + 1_000_000, 100))
+    track.drain(again + 1_000_000)
+    assert not track.wake(again + 3_000_000_000)
+    assert track.wake(again + 5_000_000_000)

@@ -19,6 +19,8 @@ from hotloop.record.phases import IDLE
 from hotloop.record.track import CEILING, Track, ceiling_for
 
 DRAIN_EVERY = 0.1
+SOON = 0.02  # at first, and after a rush: a tight loop shall not be counted for long
+SLOWING = 50  # times after which the interval has doubled
 RUSH = 50_000  # ticks at once: a tight loop would fill its queue before the next time
 
 
@@ -45,7 +47,8 @@ class Recorder:
         }
         self.living: dict[str, Callable[[], Any]] = {}  # meta that is asked for at each snapshot
         self.exit = Exit()
-        self.wait = DRAIN_EVERY  # until the next time
+        self.wait = SOON  # until the next time
+        self._drained = 0
         self._running = 0  # loops that ever ran
         self._ceiling = CEILING
         self._written = -1
@@ -86,7 +89,8 @@ class Recorder:
                 taken += track.drain(now)
                 if track.bins.ceiling > self._ceiling:
                     track.bins.lower(self._ceiling)
-        self.wait = DRAIN_EVERY if taken < RUSH else DRAIN_EVERY / 5
+        self._drained += 1
+        self.wait = min(DRAIN_EVERY, SOON * (1 + self._drained / SLOWING)) if taken < RUSH else SOON
         self._share_bins()
 
     def _share_bins(self) -> None:

@@ -17,7 +17,8 @@ ALL_BINS = 1 << 16  # of all loops together: where there are many, each has fewe
 BACKLOG = 1 << 20  # ticks not yet drained: bounds a forked child, where nobody drains
 TIGHT = 1_000  # nanoseconds: a step as short as this does nothing with TensorFlow, and counting it costs more than it
 PLENTY = 5_000  # ticks at once that show a loop to be tight
-REST = 2_000_000_000  # nanoseconds for which it then goes uncounted
+REST = 2_000_000_000  # nanoseconds for which it then goes uncounted; twice as long each time it proves as tight
+LONGEST_REST = 32_000_000_000
 
 
 class Bins:
@@ -139,6 +140,7 @@ class Track:
         self.switch = Switch()  # the loop's code asks it before each tick
         self.counted = True  # to the last step: not once it was found to be tight
         self._rests_until = 0
+        self._rest = REST
         self._open: list[_Run] = []
 
     def drain(self, now: int) -> int:
@@ -165,7 +167,8 @@ class Track:
 
     def _rest_if_tight(self, ticks: list[int], now: int) -> None:
         if len(ticks) >= PLENTY and ticks[-1] - ticks[0] < TIGHT * len(ticks):
-            self._rests_until = now + REST
+            self._rests_until = now + self._rest
+            self._rest = min(2 * self._rest, LONGEST_REST)
             self.switch.on = self.counted = False
             for run in self._open:
                 run.last = 0  # what follows is no step of known length
