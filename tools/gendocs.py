@@ -84,12 +84,17 @@ def page(rule: Rule, gains: dict[str, Any]) -> str:
 
 def measured(result: dict[str, Any], gains: dict[str, Any]) -> str:
     low, high = result["interval"]
-    return (
-        f"The loop of the second program ran {result['speedup']:g} times as fast ({low:g} to {high:g}, "
-        f"{result['runs']} runs of each in turns; {_where(gains)}). From a recording of the first alone hotloop "
-        f"predicted that mending it saves "
-        f"{result['predicted']:.0%} of the time in loops; it saved {result['saved']:.0%}."
+    machine = gains["machine"] | {"cpus": result.get("cpus", gains["machine"]["cpus"])}
+    where = f"{result['runs']} runs of each in turns; {_where(gains | {'machine': machine})}"
+    told = f"The loop of the second program ran {result['speedup']:g} times as fast ({low:g} to {high:g}, {where})."
+    what = "time in loops"
+    if result.get("measured") == "memory":
+        told = f"The second program needed {result['saved']:.0%} less memory at its peak ({where})."
+        what = "peak of memory"
+    foretold = (
+        f"predicted that mending it saves {result['predicted']:.0%} of the {what}; it saved {result['saved']:.0%}"
     )
+    return f"{told} From a recording of the first alone hotloop {foretold}."
 
 
 def overhead(costs: dict[str, Any]) -> str:
@@ -241,6 +246,8 @@ def _gain(rule: Rule, gains: dict[str, Any]) -> str:
     if not rule.fix:
         return "no"
     result = gains["results"].get(rule.name)
+    if result and result.get("measured") == "memory":
+        return f"with {result['saved']:.0%} less memory"
     return f"{result['speedup']:.3g}x as fast" if result else "yes"
 
 
