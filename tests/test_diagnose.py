@@ -261,6 +261,7 @@ def test_a_kept_recording_is_reported_again(tmp_path: Path, capsys: pytest.Captu
     [
         (recording(), "No loop"),
         (recording(meta={"tensorflow": None}), "did not import TensorFlow"),
+        (recording(meta={"tensorflow": None, "stopped": "after 5 s"}), "was ended before it had imported TensorFlow"),
         (recording(ended=Exit(signal=9)), "SIGKILL"),
         (recording(ended=Exit(code=1, exception="ValueError: no")), "ValueError: no"),
         (recording(ended=Exit()), "never came to its end"),

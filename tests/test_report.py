@@ -142,7 +142,8 @@ train.py:6  made-up  high
 
 note Sessions are not visible.
 
-fix    `hotloop fix --run "train.py --name 'a b'"` mends it and proves it.
+fix    `hotloop fix --run "train.py --name 'a b'"` tries the fix and keeps what
+       it proves.
 page   `hotloop report --html report.html` draws it.
 kept   /tmp/kept.json.gz
 """

@@ -302,7 +302,8 @@ def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
     if ended.exception.startswith(NO_TENSORFLOW):
         notes.append("TensorFlow is not installed in the Python that ran the program: install it there, and run again.")
     elif not recording.meta.get("tensorflow") and not recording.meta.get("keras"):
-        notes.append("The program did not import TensorFlow or Keras: only its loops were measured.")
+        said = "was ended before it had imported" if recording.meta.get("stopped") else "did not import"
+        notes.append(f"The program {said} TensorFlow or Keras: only its loops were measured.")
     notes += _version_note(str(recording.meta.get("tensorflow") or ""))
     if not recording.loops:
         notes.append("No loop of the program's own ran, and none of Keras.")

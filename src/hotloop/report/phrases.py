@@ -163,8 +163,8 @@ def what_next(report: Report) -> list[tuple[str, str]]:
     said, kept, page = [], report.meta.get("recording"), report.meta.get("page")
     fixes = sum(isinstance(f.fix, Fix) and f.fix.safety != "advice" for f in report.findings)
     if fixes:
-        which = "it" if len(report.findings) == 1 else f"{words.count(fixes)} of {words.count(len(report.findings))}"
-        said.append(("fix", f"`hotloop fix --run {_quoted(program(report))}` mends {which} and proves it."))
+        which = "the fix" if fixes == 1 else "the fixes"  # one may make way for others: how many is not known yet
+        said.append(("fix", f"`hotloop fix --run {_quoted(program(report))}` tries {which} and keeps what it proves."))
     if page:
         said.append(("page", f"{page}"))
     elif report.loops and kept:

@@ -22,6 +22,7 @@ INTO_GRAPH = {
 }
 RESETS = {"save", "save_weights", "clear_session", "reset_default_graph", "exists", "isfile"}
 CHANGES = MODEL_CHANGES | {"add", "pop"}
+SAVES = {"save", "save_model", "save_weights"}
 
 
 def load_once(finding: Finding, project: Project) -> Fix:
@@ -30,9 +31,6 @@ def load_once(finding: Finding, project: Project) -> Fix:
     _require_kept_file(call, step)
     rewriter = Rewriter(step.scope.module)
     return rewriter.fix(_choose(rewriter, call, step), "verify")
-
-
-SAVES = {"save", "save_model", "save_weights"}
 
 
 def _require_kept_file(call: Call, step: Step) -> None:
