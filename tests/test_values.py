@@ -359,6 +359,19 @@ def test_python_that_runs_while_tracing_is_in_no_loop(
     assert not {f"program.py:{n}" for n in lines} & {at(f) for f in findings(project, traced, capsys, "--all")}
 
 
+def test_what_a_folder_above_is_called_says_nothing_of_a_project_that_lies_elsewhere(
+    project: Path, tmp_path_factory: pytest.TempPathFactory, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "benchmarks" / "tests" / "mine"
+    (elsewhere / "tests").mkdir(parents=True)
+    for name in ("program.py", "tests/program.py"):
+        (elsewhere / name).write_text(f"import tensorflow as tf\n{HOT['for']}\n")
+    assert main(["check", str(elsewhere)]) == 1
+    said = capsys.readouterr().out
+    assert "mine/program.py" in said
+    assert "mine/tests/program.py" not in said
+
+
 @pytest.mark.parametrize(
     "path", ["tests/program.py", "test_program.py", "program_test.py", "benchmarks/program.py", "bench_sessions.py"]
 )

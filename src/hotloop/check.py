@@ -16,7 +16,7 @@ from hotloop.model import Finding, Fix, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.settings import cores
 from hotloop.source import Files, Project, read
-from hotloop.source.aside import is_aside
+from hotloop.source.aside import above, is_aside
 from hotloop.source.building import collection_off
 from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
@@ -46,7 +46,9 @@ def check_files(
     if not low:  # what is said of tests and benchmarks is of low confidence
         real_root = root.resolve()
         real = dict(zip(files, resolved(files), strict=True))
-        files = [file for file in files if real[file] in named or not is_aside(shown(real[file], real_root))]
+        paths = {file: shown(real[file], real_root) for file in files}
+        top = above(paths.values())
+        files = [file for file in files if real[file] in named or not is_aside(paths[file].removeprefix(top))]
     found = read(files, root)
     processes = min(cores(), PROCESSES)
     with _words_meanwhile(found, processes):

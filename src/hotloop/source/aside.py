@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os.path
 import re
+from collections.abc import Iterable
+
+
+def above(paths: Iterable[str]) -> str:
+    """The folder that holds all files outside of the root (their paths are absolute): its name says nothing of them."""
+    outside = {os.path.dirname(path) for path in paths if os.path.isabs(path)}
+    return os.path.commonpath(outside) if outside else ""
 
 
 def is_aside(path: str) -> bool:

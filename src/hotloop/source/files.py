@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from hotloop.source import notebooks
+from hotloop.source.aside import above
 from hotloop.source.building import parse
 from hotloop.source.imports import Imports, imports_in
 from hotloop.source.module import Module
@@ -82,11 +83,16 @@ class Files:
             self.unread.unparsed[path] = f"{path} {_fault(error)}; skipped."
             return None
         self.unread.unparsed.update(notebooks.notes(module.cells, path))
+        module.above = self.above
         return module
 
     def prepare(self) -> None:
         """Know the words now, so that processes forked from this one need not find out each for itself."""
-        self.imports, self._importers, self._spelled, self.standing, self.compiled  # noqa: B018
+        self.above, self.imports, self._importers, self._spelled, self.standing, self.compiled  # noqa: B018
+
+    @cached_property
+    def above(self) -> str:
+        return above(map(self.path, self.contents))
 
     # -- words -------------------------------------------------------------------------------------------------------
 

@@ -183,6 +183,7 @@ class Module:
     contexts: dict[ast.AST, Context] = field(default_factory=dict)  # of every statement, call and definition
     suppressions: dict[int, set[str]] = field(default_factory=dict)
     cells: list[notebooks.CellMap] = field(default_factory=list)  # of a notebook: where the lines of `data` come from
+    above: str = ""  # of a file outside of the root: the folder whose name says nothing of it
 
     def __post_init__(self) -> None:
         self.folder = str(self.file.parent)
@@ -193,11 +194,11 @@ class Module:
 
     @property
     def is_test(self) -> bool:
-        return is_test(self.path)
+        return is_test(self.path.removeprefix(self.above))
 
     @property
     def is_benchmark(self) -> bool:
-        return is_benchmark(self.path)
+        return is_benchmark(self.path.removeprefix(self.above))
 
 
 def last_name(expr: ast.expr) -> str:
