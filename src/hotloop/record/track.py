@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterable
-from itertools import islice, pairwise, zip_longest
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, pairwise, zip_longest
+from operator import itemgetter
+from time import perf_counter_ns
+from typing import Any
 
 from hotloop.model import LoopRun, Place, Series
 
@@ -19,6 +22,10 @@ TIGHT = 1_000  # nanoseconds: a step as short as this does nothing with TensorFl
 PLENTY = 5_000  # ticks at once that show a loop to be tight
 REST = 2_000_000_000  # nanoseconds for which it then goes uncounted; twice as long each time it proves as tight
 LONGEST_REST = 32_000_000_000
+STRETCH = 64  # steps over a range after which it is asked whether to tick
+LATE = 256  # of so many steps so far, one may go by before that
+
+_first = itemgetter(0)
 
 
 class Bins:
@@ -158,6 +165,30 @@ class Track:
         self._feed(ticks[at:])
         self._rest_if_tight(ticks, now)
         return len(ticks) + len(marks)
+
+    # -- loops over a range -------------------------------------------------------------------------
+
+    def over(self, items: Any) -> Iterable[Any]:
+        """What the loop's code goes over in place of `items`: the same, and each item ticks unless the loop rests."""
+        if type(items) is not range:  # the program has a `range` of its own
+            return self._ticking(items)
+        if items[STRETCH:]:  # `len` fails where it is huge
+            return chain.from_iterable(self._stretches(items))
+        return self._ticking(items) if self.switch.on else items
+
+    def _stretches(self, items: range) -> Iterator[Iterable[int]]:
+        at = 0
+        while items[at:]:
+            awake = self.switch.on
+            size = STRETCH if awake else max(STRETCH, at // LATE)
+            some = items[at : at + size]
+            yield self._ticking(some) if awake else some
+            at += size
+
+    def _ticking(self, items: Iterable[Any]) -> Iterator[Any]:
+        """All of it runs in C: no frame of ours stands in a traceback, and a tick costs what a call of it would."""
+        ticks = map(self.ticks.append, iter(perf_counter_ns, None))
+        return map(_first, zip(items, ticks, strict=False))
 
     # -- tight loops --------------------------------------------------------------------------------
 
