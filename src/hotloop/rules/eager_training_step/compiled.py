@@ -6,11 +6,12 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Place
+from hotloop.rules.eager_training_step import UPDATES
 from hotloop.rules.eager_training_step.extract import extract
 from hotloop.rules.moving import refuse_stale_attributes, tensorflow_name
 from hotloop.rules.stale import refuse_changing_numbers, refuse_new_function_per_step, refuse_stale_names
 from hotloop.rules.tracing import refuse_python
-from hotloop.source.module import Context, Module, Scope, place_of
+from hotloop.source.module import Call, Context, Module, Scope, place_of
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
@@ -19,7 +20,24 @@ if TYPE_CHECKING:
 
 def compile_step(finding: Finding, project: Project) -> Fix:
     node, where = _tape_at(project.modules[finding.place.path], finding.place)
-    return _decorate(where.scope, project) if where.loop is None else extract(node, where, project)
+    if where.loop is not None:
+        return extract(node, where, project)
+    call = _applied_by_caller(where.scope, project)
+    if call is not None and call.where.statement is not None:
+        try:
+            return extract(call.where.statement, call.where, project)
+        except Refused:
+            pass  # the gradients alone are better than nothing
+    return _decorate(where.scope, project)
+
+
+def _applied_by_caller(scope: Scope, project: Project) -> Call | None:
+    """`loss, grads = gradients_of(x)` in a loop that applies them: the step is more than the function of the tape."""
+    callers = [call for call in project.callers(scope) if call.where.loop is not None]
+    if len(callers) != 1 or any(call.where.scope is scope and call.last in UPDATES for call in scope.module.calls):
+        return None
+    statement = callers[0].where.statement
+    return callers[0] if isinstance(statement, ast.Assign) and statement.value is callers[0].node else None
 
 
 def _tape_at(module: Module, place: Place) -> tuple[ast.With | ast.AsyncWith, Context]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Fix
-from hotloop.rules.eager_training_step import UPDATES
-from hotloop.rules.eager_training_step.aside import stays_behind
-from hotloop.rules.eager_training_step.live import carried, read_later
+from hotloop.rules.eager_training_step.block import LOOPS, NAME, Block, step_from
+from hotloop.rules.eager_training_step.metrics import made_anew
 from hotloop.rules.eager_training_step.rates import is_rate
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
@@ -26,46 +24,38 @@ from hotloop.rules.moving import (
     statements_around,
     tensorflow_name,
 )
-from hotloop.rules.tracing import refuse_python
 from hotloop.source.flow import changing_number
-from hotloop.source.module import Context, Function, Loop, Scope
+from hotloop.source.module import Context, Loop, Scope
 from hotloop.source.project import argument_for, loops_of
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
-NAME = "train_step"
-LOOPS = (ast.For, ast.AsyncFor, ast.While)
-BRANCHES = (*LOOPS, ast.If, ast.Match, ast.Try)
-
 
 @dataclass(frozen=True)
-class Block:
-    """Statements of one scope that become a function: what they need, bind and hand on."""
+class Destination:
+    """The loop to put the function before, what it is handed there, and metrics that are made there from now on."""
 
-    statements: list[ast.stmt]
-    needed: list[str]
-    bound: list[str]
-    returned: list[str]
+    anchor: ast.stmt
+    parameters: list[str]
+    metrics: list[ast.stmt]
 
 
-def extract(node: ast.With | ast.AsyncWith, where: Context, project: Project) -> Fix:
+def extract(first: ast.stmt, where: Context, project: Project) -> Fix:
+    """`first`: the tape, or a call that takes gradients and returns them."""
     scope = where.scope
-    around = statements_around(scope.module, node)
-    block = _block(node, around, where, project)
+    block = step_from(first, statements_around(scope.module, first), where, project)
     rates = {name for name in block.needed if is_rate(name, block.statements, where, project)} - {*block.bound}
-    anchor, parameters = _destination(block, rates, where, project)
-    for name in parameters:
+    destination = _destination(block, rates, where, project)
+    for name in destination.parameters:
         if name not in rates:
             _refuse_parameter(name, where, project)
-    rewriter = Rewriter(scope.module)
-    return _rewrite(rewriter, block, anchor, parameters, rates, scope)
+    return _rewrite(Rewriter(scope.module), block, destination, rates, scope)
 
 
-def _rewrite(
-    rewriter: Rewriter, block: Block, anchor: ast.stmt, parameters: list[str], rates: set[str], scope: Scope
-) -> Fix:
+def _rewrite(rewriter: Rewriter, block: Block, destination: Destination, rates: set[str], scope: Scope) -> Fix:
+    anchor, parameters = destination.anchor, destination.parameters
     name, tensorflow = rewriter.new_name(NAME, scope), tensorflow_name(scope)
     given = [f"{tensorflow}.constant({one}, {tensorflow}.float32)" if one in rates else one for one in parameters]
     call, result = f"{name}({', '.join(given)})", ", ".join(block.returned)
@@ -87,130 +77,39 @@ def _rewrite(
     end = made.body.body if result else []
     body = [moved[0].with_changes(leading_lines=comments), *moved[1:], *end]
     made = made.with_changes(body=made.body.with_changes(body=body))
-    rewriter.before(before, spaced(made, before, top_level, first=siblings[0] is anchor))
+    first = siblings[0] is anchor and not destination.metrics
+    once = [_made_once(metric, rewriter) for metric in destination.metrics]
+    rewriter.before(before, *once, spaced(made, before, top_level, first))
     return rewriter.fix(f"put the step into `{name}`, compiled, before the loop", "verify")
 
 
-# -- which statements --------------------------------------------------------------------------------------------------
-
-
-def _block(node: ast.With | ast.AsyncWith, around: list[ast.stmt], where: Context, project: Project) -> Block:
-    """From the tape to the last update; what follows stays outside where it must run in Python."""
-    start = around.index(node)
-    tapes = {n for item in node.items for n in names_in([item]).binds}
-    ends = [i for i in range(start, len(around)) if _updates(around[i], tapes, around[start:i])]
-    least = max((i for i in ends if _is_essential(around[i], tapes)), default=None)
-    if least is None:
-        raise Refused("the gradients are taken in another block than the tape", node)
-    for end in sorted((i for i in ends if i >= least), reverse=True):
-        behind = stays_behind(around[start : end + 1], where, NAME, project)
-        statements = [statement for statement in around[start : end + 1] if statement not in behind]
-        try:
-            _refuse_leaving(statements)
-            refuse_python(statements, where.scope, NAME, project)
-            return _measured(statements, where, tapes, set(names_in(behind).reads))
-        except Refused:
-            if end == least:
-                raise
-    raise AssertionError("the last candidate returns or raises")
-
-
-def _updates(statement: ast.stmt, tapes: set[str], before: list[ast.stmt]) -> bool:
-    """Whether a statement takes gradients, or updates something by what was computed since the tape."""
-    reads = set(names_in([statement]).reads)
-    computed = tapes | set(names_in(before).binds)
-    return any(call.attr in UPDATES | {"gradient"} for call in _methods(statement)) and bool(
-        reads & computed or isinstance(statement, ast.With)
-    )
-
-
-def _is_essential(statement: ast.stmt, tapes: set[str]) -> bool:
-    for call in _methods(statement):
-        taken = call.attr == "gradient" and isinstance(call.value, ast.Name) and call.value.id in tapes
-        if taken or call.attr in ("apply_gradients", "apply", "minimize", "assign_sub"):
-            return True
-    return False
-
-
-def _methods(statement: ast.stmt) -> Iterator[ast.Attribute]:
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            yield node.func
-
-
-def _refuse_leaving(statements: list[ast.stmt]) -> None:
-    """Statements that act on the loop or the function around the block."""
-    stack: list[tuple[ast.AST, bool]] = [(statement, False) for statement in statements]
-    while stack:
-        node, inner = stack.pop()
-        if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not inner):
-            word = type(node).__name__.lower()
-            raise Refused(f"the `{word}` between the tape and the update cannot move into a function", node)
-        if not isinstance(node, Function):
-            stack += [(child, inner or isinstance(node, LOOPS)) for child in ast.iter_child_nodes(node)]
-
-
-def _measured(statements: list[ast.stmt], where: Context, tapes: set[str], behind: set[str]) -> Block:
-    """`behind`: what Python reads that stood between the statements and now follows the call."""
-    scope = where.scope
-    outermost = [loop.node for loop in loops_of(where)][-1]
-    later = read_later(statements, scope.node, outermost)  # type: ignore[arg-type]
-    inside = names_in(statements)
-    outside = _bound_outside(statements, scope)
-    needed: dict[str, None] = {}
-    bound: set[str] = set()
-    for statement in _flat(statements):
-        names = names_in([statement] if not isinstance(statement, ast.With) else statement.items)
-        simple = not isinstance(statement, BRANCHES)
-        # In a compound statement, a name that only the block itself binds is bound there before it is read.
-        reads = [n for n in names.reads if n not in bound and (simple or n in outside)]
-        needed.update(dict.fromkeys(reads))
-        bound |= set(names.binds) if simple else set()
-    again = carried((n for n in needed if n in inside.binds), statements, scope.node, outermost)  # type: ignore[arg-type]
-    returned = [name for name in inside.binds if name in later or name in again or name in behind]
-    for name in returned:
-        if name in tapes:
-            raise Refused(f"the tape `{name}` is used after the update", later.get(name))
-    shared = [n for n in inside.binds if n in scope.outer_names]
-    if shared:
-        raise Refused(f"`{shared[0]}` is a global variable that the step sets", inside.binds[shared[0]])
-    return Block(statements, list(needed), list(inside.binds), returned)
-
-
-def _flat(statements: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements in the order they run; the body of a `with` always runs."""
-    for statement in statements:
-        yield statement
-        if isinstance(statement, ast.With):
-            yield from _flat(statement.body)
-
-
-def _bound_outside(statements: list[ast.stmt], scope: Scope) -> set[str]:
-    """Names that the scope binds anywhere but in these statements."""
-    first, last = statements[0].lineno, statements[-1].end_lineno or 0
-    return {
-        name
-        for name, bindings in scope.bindings.items()
-        if any(b.kind == "parameter" or not first <= getattr(b.node, "lineno", 0) <= last for b in bindings)
-    }
+def _made_once(metric: ast.stmt, rewriter: Rewriter) -> Any:
+    """The statement that makes a metric, which now stands before the loop; in its place the metric is reset."""
+    old = rewriter.statement(metric)
+    name = ast.unparse(metric.targets[0])  # type: ignore[attr-defined]
+    reset = rewriter.parse_block(f"{name}.reset_state()")[0]
+    rewriter.replace(old, reset.with_changes(leading_lines=old.leading_lines))
+    return old.with_changes(leading_lines=[])
 
 
 # -- where to, and with what -------------------------------------------------------------------------------------------
 
 
-def _destination(block: Block, rates: set[str], where: Context, project: Project) -> tuple[ast.stmt, list[str]]:
-    """The loop to put the function before, and the names it must be handed there."""
+def _destination(block: Block, rates: set[str], where: Context, project: Project) -> Destination:
     scope = where.scope
     loops = list(loops_of(where))
     if not loops or any(not isinstance(loop.node, LOOPS) for loop in loops):
         raise Refused("the loop is written in a way that cannot be rewritten")
     handed = {name for name in block.needed if name in changed_names(loops[0])}
     left, fixed = loops[0], set(block.needed) - handed
+    metrics = {name: made for name in fixed if (made := made_anew(name, where, project))}
+    once: list[ast.stmt] = []
     for outer in loops[1:]:
-        changed = _own_changes(outer, left) & fixed
+        changed = (_own_changes(outer, left) & fixed) - metrics.keys()
         if left.node not in getattr(outer.node, "body", []) or changed - rates:
             break
         left, handed, fixed = outer, handed | changed, fixed - changed
+        once += [made for made in metrics.values() if made in getattr(outer.node, "body", [])]
     anchor: ast.stmt = left.node  # type: ignore[assignment]
     for name in sorted(fixed):
         culprit = change_from_afar(name, home(name, scope))
@@ -225,7 +124,8 @@ def _destination(block: Block, rates: set[str], where: Context, project: Project
         if scope.parent is not scope.module.scope or not isinstance(scope.node, ast.FunctionDef):
             raise Refused(f"`{scope.name}` runs in a loop itself: put the step into a method of its own first")
         anchor, handed = scope.node, {name for name in block.needed if name in scope.bindings}
-    return anchor, [name for name in block.needed if name in handed]
+    parameters = [name for name in block.needed if name in handed]
+    return Destination(anchor, parameters, sorted(once, key=lambda made: made.lineno))
 
 
 def _refuse_through_functions(block: Block, loops: list[Loop], scope: Scope, project: Project) -> None:
