@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Place
 from hotloop.rules.eager_training_step import UPDATES
+from hotloop.rules.eager_training_step.collected import takes_collected
 from hotloop.rules.eager_training_step.extract import extract
 from hotloop.rules.moving import refuse_stale_attributes, tensorflow_name
 from hotloop.rules.stale import refuse_changing_numbers, refuse_new_function_per_step, refuse_stale_names
@@ -62,7 +63,8 @@ def _decorate(scope: Scope, project: Project) -> Fix:
     rewriter = Rewriter(scope.module)
     found = libcst.ensure_type(rewriter.statement(node), libcst.FunctionDef)
     name = tensorflow_name(scope.where.scope)
-    line = libcst.Decorator(libcst.Attribute(libcst.Name(name), libcst.Name("function")))
+    compiler = f"{name}.function{'(reduce_retracing=True)' if takes_collected(scope, project) else ''}"
+    line = libcst.Decorator(rewriter.parse_expression(compiler))
     # Innermost, below `@staticmethod` and whatever else wraps the function in Python.
     rewriter.replace(found, found.with_changes(decorators=[*found.decorators, line]))
-    return rewriter.fix(f"compile `{scope.name}` with `@{name}.function`", "verify")
+    return rewriter.fix(f"compile `{scope.name}` with `@{compiler}`", "verify")

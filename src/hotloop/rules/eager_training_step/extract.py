@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Fix
 from hotloop.rules.eager_training_step.block import LOOPS, NAME, Block, step_from
+from hotloop.rules.eager_training_step.collected import is_collected
+from hotloop.rules.eager_training_step.floats import is_double, is_rate
 from hotloop.rules.eager_training_step.metrics import made_anew
-from hotloop.rules.eager_training_step.rates import is_rate
 from hotloop.rules.loops import in_loop
 from hotloop.rules.moving import (
     change_from_afar,
@@ -46,21 +47,27 @@ def extract(first: ast.stmt, where: Context, project: Project) -> Fix:
     """`first`: the tape, or a call that takes gradients and returns them."""
     scope = where.scope
     block = step_from(first, statements_around(scope.module, first), where, project)
-    rates = {name for name in block.needed if is_rate(name, block.statements, where, project)} - {*block.bound}
+    handed = [name for name in block.needed if name not in block.bound]
+    rates = {name for name in handed if is_rate(name, block.statements, where, project)}
     destination = _destination(block, rates, where, project)
     for name in destination.parameters:
         if name not in rates:
             _refuse_parameter(name, where, project)
-    return _rewrite(Rewriter(scope.module), block, destination, rates, scope)
+    floats = rates | {name for name in handed if is_double(name, block.statements, where, project)}
+    names = (ast.Name(name, ast.Load()) for name in destination.parameters)
+    relaxed = "(reduce_retracing=True)" if any(is_collected(name, where, project) for name in names) else ""
+    return _rewrite(Rewriter(scope.module), block, destination, floats, scope, relaxed)
 
 
-def _rewrite(rewriter: Rewriter, block: Block, destination: Destination, rates: set[str], scope: Scope) -> Fix:
+def _rewrite(
+    rewriter: Rewriter, block: Block, destination: Destination, floats: set[str], scope: Scope, relaxed: str
+) -> Fix:
     anchor, parameters = destination.anchor, destination.parameters
     name, tensorflow = rewriter.new_name(NAME, scope), tensorflow_name(scope)
-    given = [f"{tensorflow}.constant({one}, {tensorflow}.float32)" if one in rates else one for one in parameters]
+    given = [f"{tensorflow}.constant({one}, {tensorflow}.float32)" if one in floats else one for one in parameters]
     call, result = f"{name}({', '.join(given)})", ", ".join(block.returned)
     made: Any = rewriter.parse_block(
-        f"@{tensorflow}.function\ndef {name}({', '.join(parameters)}):\n    return {result or None}"
+        f"@{tensorflow}.function{relaxed}\ndef {name}({', '.join(parameters)}):\n    return {result or None}"
     )[0]
     called = rewriter.parse_block(f"{result} = {call}" if result else call)[0]
 
