@@ -211,13 +211,13 @@ def lift(
     rewriter: Rewriter,
     step: Step,
     moved: Sequence[ast.stmt],
-    around: Sequence[ast.With],
+    around: Sequence[ast.With | ast.Try],
     change: Callable[[Any], Any] = lambda statement: statement,
     extra: Sequence[Any] = (),
     after: Sequence[ast.stmt] = (),
     drop: bool = False,
 ) -> None:
-    """Move statements, and the `with` blocks they stand in, from the body of a loop to before and around it.
+    """Move statements, and the `with` or `try` blocks they stand in, from the body of a loop to before and around it.
 
     `around` are the blocks to lift, outermost first, each directly in the one before (the first directly in the
     loop). `change` rewrites what stays; `extra` are new statements that follow the moved ones; statements of the

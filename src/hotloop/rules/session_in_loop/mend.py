@@ -73,11 +73,12 @@ def _around(rewriter: Rewriter, call: Call, step: Step) -> None:
         raise Refused("the session is opened in a nested block", statement)
     if len(step.scope.bindings.get(name, [])) > 1:
         raise Refused(f"`{name}` is bound more than once", statement)
-    closes = _closes(name, step)
-    _require_left_open(name, closes, step)
+    guard = [] if blocks else _guards(name, step)
+    closes = _closes(name, step.statements)
+    _require_left_open(name, [*closes, *[close for block in guard for close in block.finalbody]], step)
     moved = step.needs([statement]) if not blocks else [*_made_for(blocks, step), statement]
     step.require_movable([s for s in moved if s is not statement])
-    lift(rewriter, step, moved, blocks, after=closes)
+    lift(rewriter, step, moved, [*blocks, *guard], after=closes)
 
 
 def _made_for(blocks: Sequence[ast.With], step: Step) -> list[ast.stmt]:
@@ -101,10 +102,16 @@ def _blocks(call: Call, step: Step) -> list[ast.With]:
     return blocks  # type: ignore[return-value]
 
 
-def _closes(name: str, step: Step) -> list[ast.stmt]:
+def _guards(name: str, step: Step) -> list[ast.Try]:
+    """`try: ... finally: session.close()`, which can as well go around the loop."""
+    found = [s for s in step.statements if isinstance(s, ast.Try) and not s.handlers and not s.orelse]
+    return [s for s in found if _closes(name, s.finalbody) == s.finalbody][:1]
+
+
+def _closes(name: str, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
     return [
         s
-        for s in step.statements
+        for s in statements
         if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and ast.unparse(s.value) == f"{name}.close()"
     ]
 
@@ -133,7 +140,7 @@ def _keep(rewriter: Rewriter, call: Call, step: Step) -> None:
     name = "session_for" if any(not isinstance(k.value, ast.Constant) for k in call.node.keywords) else "open_session"
     remember_call(rewriter, call, name, ["target", "graph", "config"], ".as_default()" if in_with else "")
     if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-        closes = _closes(statement.targets[0].id, step)
+        closes = _closes(statement.targets[0].id, step.statements)
         _require_left_open(statement.targets[0].id, closes, step)
         for close in closes:
             rewriter.replace(rewriter.statement(close))
