@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from public import PROGRAMS
 from surroundings import HERE
 
 from hotloop.model import Recording
@@ -51,6 +52,8 @@ def cases(public: Path | None = None) -> Iterator[Case]:
         yield Case(folder.name, "demo" if demo else "wild", DEMO.name if demo else "main.py", slow, expert)
     if public is not None:
         yield from _notebooks(public)
+        for one in PROGRAMS:
+            yield Case(one.name, "public", one.program, *one.versions(public))
 
 
 # -- a public repository, which has to be there: nothing of it is kept here --------------------------------------------
