@@ -14,6 +14,7 @@ model = tf.keras.Sequential(
     ]
 )
 optimizer = tf.keras.optimizers.SGD(0.05)
+mse = tf.keras.losses.MeanSquaredError()
 inputs = tf.random.stateless_normal([STEPS * BATCH, 8], seed=(1, 2))
 targets = tf.reduce_sum(inputs[:, :4], axis=1, keepdims=True)
 dataset = tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH)
@@ -23,7 +24,7 @@ dataset = tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH)
 def train_step(x, y):
     with tf.GradientTape() as tape:
         prediction = model(x, training=True)
-        loss = tf.reduce_mean(tf.square(prediction - y))
+        loss = mse(y, prediction)
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     return loss

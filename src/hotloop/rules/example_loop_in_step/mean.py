@@ -36,7 +36,8 @@ def averaged(rewriter: Rewriter, call: Call, loop: Loop, index: str, project: Pr
     rows = [row for part in node.body for _, row in rows_taken(part, index, scope, project)]
     if not all(_keeps_rank(row, index) for row in rows) or _counts(node, index, rows):
         return False
-    if not _is_mean(mean, call, project):
+    own = {id(node) for node in ast.walk(call.node)}
+    if not _is_mean(mean, call, all(id(row) in own for row in rows), project):
         return False
     _write(rewriter, node, start, last, (mean, factor), [r for r in rows if isinstance(r, ast.Subscript)])
     return True
@@ -58,15 +59,18 @@ def _mean(value: ast.expr, count: str) -> tuple[ast.expr, str]:
     return value, count
 
 
-def _is_mean(value: ast.expr, call: Call, project: Project) -> bool:
-    """The mean of something elementwise, or a Keras loss, which is one."""
+def _is_mean(value: ast.expr, call: Call, alone: bool, project: Project) -> bool:
+    """A Keras loss, or the mean of something elementwise, if the model's results are `alone` in it.
+
+    Labels may have a dimension less: each would meet its own prediction, all of them would meet all. Keras sees to that.
+    """
     scope = call.where.scope
     if not isinstance(value, ast.Call) or value.keywords:
         return False
     name = project.name_of(value.func, scope)
     if name.startswith("keras.losses.") and name.endswith("()"):
         return is_keras_loss(value, scope, project) and all(_is_elementwise(a, call, project) for a in value.args)
-    return name in MEANS and len(value.args) == 1 and _is_elementwise(value.args[0], call, project)
+    return alone and name in MEANS and len(value.args) == 1 and _is_elementwise(value.args[0], call, project)
 
 
 def is_keras_loss(value: ast.expr, scope: Scope, project: Project) -> bool:

@@ -14,6 +14,7 @@ model = tf.keras.Sequential(
     ]
 )
 optimizer = tf.keras.optimizers.SGD(0.05)
+mse = tf.keras.losses.MeanSquaredError()
 inputs = tf.random.stateless_normal([STEPS * BATCH, 8], seed=(1, 2))
 targets = tf.reduce_sum(inputs[:, :4], axis=1, keepdims=True)
 dataset = tf.data.Dataset.from_tensor_slices((inputs, targets)).batch(BATCH)
@@ -25,7 +26,7 @@ def train_step(x, y):
         loss = 0.0
         for i in range(BATCH):
             prediction = model(x[i : i + 1], training=True)  # expect: example-loop-in-step
-            loss += tf.reduce_mean(tf.square(prediction - y[i : i + 1])) / BATCH
+            loss += mse(y[i : i + 1], prediction) / BATCH
     gradients = tape.gradient(loss, model.trainable_variables)
     optimizer.apply_gradients(zip(gradients, model.trainable_variables))
     return loss
