@@ -199,9 +199,9 @@ def _experts(fixes: dict[str, Any]) -> str:
             rows.append(f"| {name} | {result['kind']} | {result['how']} | |")
             continue
         low, high = result["interval"]
-        rows.append(
-            f"| {name} | {result['kind']} | {result['reached']:.2f} ({low:.2f} to {high:.2f}) | {result['slow']:.2f} |"
-        )
+        reached = f"{result['reached']:.2f} ({low:.2f} to {high:.2f})"
+        refused = "" if result["fixes"] or not result.get("refused") else ", refused"
+        rows.append(f"| {name} | {result['kind']} | {reached}{refused} | {result['slow']:.2f} |")
     near = f"{speed['near']} of {speed['of']} reach 0.9 or are the same text"
     return "\n".join(rows) + f"\n\n{near}; {speed['runs']} runs of each; {_where(fixes)}."
 
