@@ -62,7 +62,7 @@ def _mean(value: ast.expr, count: str) -> tuple[ast.expr, str]:
 def _is_mean(value: ast.expr, call: Call, alone: bool, project: Project) -> bool:
     """A Keras loss, or the mean of something elementwise, if the model's results are `alone` in it.
 
-    Labels may have a dimension less: each would meet its own prediction, all of them would meet all. Keras sees to that.
+    Labels may have a dimension less: each meets its own prediction, but all of them would meet all. Keras sees to that.
     """
     scope = call.where.scope
     if not isinstance(value, ast.Call) or value.keywords:
