@@ -181,7 +181,7 @@ def read_tensor_from_image_file(file_name, input_height=299, input_width=299, in
     Public(  # an actor and a critic: `predict` on single states, eager steps
         "marload+DeepRL-TensorFlow2/A2C",
         ("A2C_Discrete.py",),
-        ((r"max_episodes=1000", "max_episodes=12"),),
+        ((r"max_episodes=1000", "max_episodes=8"),),
         (
             (r"^( +)(self\.model = .*)", r"\1\2\n\1self.compiled = tf.function(self.model)"),
             (r"\.model\.predict\(\n?\s*(np.*)\)$", r".compiled(\1).numpy()"),
