@@ -2,8 +2,8 @@
 
 Two processes on a shared machine differ by more than what is measured here; neighbouring parts of one process do not.
 Plain means: no ticks (the code as it is written), the recorder's thread ended, operations uncounted, probes deaf.
-The peers are measured while they watch: what they need to start, to stop and to write is left out, as is ours. A part
-is long enough for the recorder's thread, which begins with all of its chores, to find its own pace.
+The peers are measured while they watch: what they need to start, to stop and to write in the end is left out, as is
+ours. The recorder's thread goes on in each part where it stopped in the one before: what it writes in between counts.
 """
 
 from __future__ import annotations

@@ -123,6 +123,7 @@ class Clockwork:
         self._ending = _thread.allocate_lock()  # held while the thread shall run
         self._running = _thread.allocate_lock()  # held while it does
         self._due = 0.0  # when to write next
+        self._stopped = 0.0
 
     def every(
         self,
@@ -136,6 +137,12 @@ class Clockwork:
         self._chores.append(_Chore(seconds, most or seconds, work, wait))
 
     def start(self) -> None:
+        """Again: it goes on where it stopped, as if no time had passed."""
+        if self._stopped:
+            paused = time.monotonic() - self._stopped
+            self._due += paused
+            for chore in self._chores:
+                chore.due += paused
         self._ending.acquire()
         self._running.acquire()
         _thread.start_new_thread(self._run, ())
@@ -146,6 +153,7 @@ class Clockwork:
             self._ending.release()
             if self._running.acquire(timeout=PATIENCE):
                 self._running.release()
+            self._stopped = time.monotonic()
 
     def _run(self) -> None:
         self._due = self._due or time.monotonic() + SNAPSHOT_EVERY / 4

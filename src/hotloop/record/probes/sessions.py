@@ -53,19 +53,20 @@ def install(log: Log) -> None:
         this = args[0]
         fetches = args[1] if len(args) > 1 else kwargs.get("fetches")
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
-        graph = this.graph
-        ops = operations(graph)
+        ops = operations(this.graph)
         seen = sessions.get(this)
         if seen is None:
             seen = sessions[this] = _Seen()
         key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
+        if not cold and len(seen.keys) == 1:  # as the run before, and there is no other value that could be computed
+            return False, log.doing, seen.made, None
         if cold and len(seen.keys) < _KEYS:
             seen.keys.add(key)
         seen.graph_ops = ops
-        grown = ops - graphs.get(graph, ops)
+        grown = ops - graphs.get(this.graph, ops)
         if grown or cold:
-            graphs[graph] = ops
+            graphs[this.graph] = ops
         again = updated = False
         if len(seen.keys) > 1:  # else there is no other value that could be computed
             again = _is_again(seen, key[0], feeds)
