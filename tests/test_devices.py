@@ -87,6 +87,17 @@ def test_a_loop_that_leaves_the_device_idle_says_what_it_did_instead() -> None:
     assert found.message == "GPU:0 was idle for 80% of the time; the loop waited for input for 70% of its time"
 
 
+def test_a_device_that_waits_while_the_first_step_is_traced_is_no_symptom() -> None:
+    made = seen(0.9, ("trace", 6.0), ("compute", 4.0))
+    traced = loop(10, 20, [6.0] + [0.04] * 99)
+    at = tuple(index / 10 for index in range(100))
+    busy = Series("GPU:0 busy", "share", at, (0.0,) * 60 + (0.9,) * 40)
+    assert symptoms(replace(made, loops=(traced,), devices=(busy,))) == ()
+    starved = replace(busy, values=(0.0,) * 60 + (0.3,) * 40)
+    (found,) = symptoms(replace(made, loops=(traced,), devices=(starved,)))
+    assert found.message == "GPU:0 was idle for 70% of the time"
+
+
 def test_a_device_at_work_is_no_symptom() -> None:
     assert symptoms(seen(0.9, ("compute", 10.0))) == ()
 

@@ -101,8 +101,13 @@ def _gained_within(run: LoopRun, memory: Series, outer: Sequence[float]) -> floa
 
 
 def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series) -> Symptom | None:
-    """Of the looks at a device during a loop, how much it did nothing, and what the loop did most meanwhile."""
-    looks = [busy.values[i] for i in _within(run, busy)]
+    """Of the looks at a device during a loop, how much it did nothing, and what the loop did most meanwhile.
+
+    Its first step traces, with the device idle: that is no more than a part of starting.
+    """
+    first = run.step_seconds.values[0] if run.steps > 1 and run.step_seconds.at[1:2] == (1.0,) else 0.0
+    looks = [busy.values[i] for i in _within(run, busy) if busy.at[i] >= run.clock.values[0] + first]
+    phases = {**phases, "trace": max(0.0, phases.get("trace", 0.0) - first)}
     if len(looks) < LOOKS:
         return None
     idle = 1.0 - sum(looks) / len(looks)
