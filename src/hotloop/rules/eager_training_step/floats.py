@@ -6,9 +6,10 @@ Eager arithmetic turns both into what they meet; a compiled step is traced for e
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from hotloop.rules.rows import holds_model
 from hotloop.rules.single_rows import is_array
 from hotloop.rules.vectors import is_tensor
 from hotloop.source.flow import changing_number
@@ -30,18 +31,30 @@ def is_rate(name: str, statements: Iterable[ast.stmt], where: Context, project: 
     values = [b.value for b in scope.bindings.get(name, []) if b.value is not None]
     if not any(_is_fraction(value) for value in values):
         return False
-    uses, operands = _uses(name, statements)
-    return all(id(use) in operands for use in uses)
+    operands = {id(side) for n in _sums(statements) for side in (n.left, n.right)}
+    return all(id(use) in operands for use in _nodes(statements) if isinstance(use, ast.Name) and use.id == name)
 
 
 def is_double(name: str, statements: Iterable[ast.stmt], where: Context, project: Project) -> bool:
-    """Whether a name is a NumPy array, which as a rule is float64, that meets something else in arithmetic."""
+    """Whether a name is a NumPy array, which as a rule is float64, that meets what a Keras model gives: float32."""
     scope = where.scope
     values = [b.value for b in scope.bindings.get(name, [])]
-    if _is_mixed(scope) or not all(_is_numpy(value, where, project) for value in values):
+    if _is_mixed(scope) or not values or not all(_is_numpy(value, where, project) for value in values):
         return False
-    uses, operands = _uses(name, statements)
-    return bool(values) and any(id(use) in operands for use in uses)
+    pairs = ((n.left, n.right) for n in _sums(statements))
+    others = (there for left, right in pairs for here, there in ((left, right), (right, left)) if _is_named(here, name))
+    return any(_is_of_model(other, scope, project) for other in others)
+
+
+def _is_named(expr: ast.expr, name: str) -> bool:
+    return isinstance(expr, ast.Name) and expr.id == name
+
+
+def _is_of_model(expr: ast.expr, scope: Scope, project: Project) -> bool:
+    """`model(x)`, or what it is bound to."""
+    values = [b.value for b in scope.bindings.get(expr.id, [])] if isinstance(expr, ast.Name) else [expr]
+    calls = [value for value in values if isinstance(value, ast.Call)]
+    return any(holds_model(call.func, scope, project) for call in calls)
 
 
 def _is_mixed(scope: Scope) -> bool:
@@ -55,12 +68,12 @@ def _is_numpy(value: ast.expr | None, where: Context, project: Project) -> bool:
     return value is not None and is_array(value, where, project) and not is_tensor(value, where, project)
 
 
-def _uses(name: str, statements: Iterable[ast.stmt]) -> tuple[list[ast.Name], set[int]]:
-    """Where a name stands, and what all takes part in arithmetic."""
-    nodes = [node for statement in statements for node in ast.walk(statement)]
-    sums = [n for n in nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ARITHMETIC)]
-    operands = {id(side) for n in sums for side in (n.left, n.right)}
-    return [n for n in nodes if isinstance(n, ast.Name) and n.id == name], operands
+def _sums(statements: Iterable[ast.stmt]) -> Iterator[ast.BinOp]:
+    return (n for n in _nodes(statements) if isinstance(n, ast.BinOp) and isinstance(n.op, ARITHMETIC))
+
+
+def _nodes(statements: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    return (node for statement in statements for node in ast.walk(statement))
 
 
 def _is_fraction(value: ast.expr) -> bool:
