@@ -46,15 +46,17 @@ def log() -> Log:
 def test_a_device_is_looked_at_once_the_program_has_opened_it(monkeypatch: pytest.MonkeyPatch) -> None:
     card = Card()
     monkeypatch.setitem(sys.modules, CONTEXT, SimpleNamespace(_context=card))
-    devices = Devices(log(), lambda number: lambda: 0.25)
+    devices = Devices(log(), lambda number: {"busy": lambda: 0.25, "received": lambda: 2e9})
     devices.look()
     assert devices.series() == ()
     card._initialized = True
     devices.look()
     devices.look()
-    held, busy = devices.series()
+    devices.look_at_transfers()
+    held, busy, received = devices.series()
     assert (held.name, held.unit, held.values) == ("GPU:0 memory", "bytes", (1e6, 2e6))
     assert (busy.name, busy.unit, busy.values) == ("GPU:0 busy", "share", (0.25, 0.25))
+    assert (received.name, received.unit, received.values) == ("GPU:0 received", "bytes/s", (2e9,))
 
 
 def test_a_driver_that_does_not_answer_costs_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -62,7 +64,7 @@ def test_a_driver_that_does_not_answer_costs_a_sentence(monkeypatch: pytest.Monk
     card._initialized = True
     monkeypatch.setitem(sys.modules, CONTEXT, SimpleNamespace(_context=card))
     heard = log()
-    devices = Devices(heard, lambda number: None)
+    devices = Devices(heard, lambda number: {})
     devices.look()
     devices.look()
     assert [series.name for series in devices.series()] == ["GPU:0 memory"]
@@ -96,6 +98,9 @@ def test_a_device_that_waits_while_the_first_step_is_traced_is_no_symptom() -> N
     starved = replace(busy, values=(0.0,) * 60 + (0.3,) * 40)
     (found,) = symptoms(replace(made, loops=(traced,), devices=(starved,)))
     assert found.message == "GPU:0 was idle for 70% of the time"
+    copied = Series("GPU:0 received", "bytes/s", (7.0, 8.0), (1e9, 2e9))
+    (found,) = symptoms(replace(made, loops=(traced,), devices=(starved, copied)))
+    assert found.message == "GPU:0 was idle for 70% of the time and 1.50 GB a second were copied to it"
 
 
 def test_a_device_at_work_is_no_symptom() -> None:

@@ -18,7 +18,7 @@ from hotloop.record.imports import Finder
 from hotloop.record.limits import Limits
 from hotloop.record.memory import Gauge, peak_rss, rss_reader
 from hotloop.record.probes.arrivals import arrivals
-from hotloop.record.probes.devices import DEVICES_EVERY, Devices
+from hotloop.record.probes.devices import DEVICES_EVERY, TRANSFERS_EVERY, Devices
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.held import HELD_EVERY, HELD_MOST, Holders
 from hotloop.record.recorder import DRAIN_EVERY, Recorder
@@ -103,6 +103,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series
         devices = Devices(log)
         clockwork.every(DEVICES_EVERY, devices.look)
+        clockwork.every(TRANSFERS_EVERY, devices.look_at_transfers)
         recorder.devices = devices.series
     _listen(recorder)
     code = None

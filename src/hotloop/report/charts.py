@@ -89,12 +89,15 @@ def over_time(report: Report) -> str:
             continue
         reach = (0.0, 1.0) if device.unit == "share" else _padded([y for _, y in points])
         plot = svg.Plot((0.0, last), reach, at + 8, 60)
-        parts += [plot.y_axis(device.name, words.percent if device.unit == "share" else svg.size)]
+        parts += [plot.y_axis(device.name, _as_unit[device.unit])]
         parts += [plot.line(points, "line memory")]
         at = plot.top + plot.height
     parts.append(svg.Plot((0.0, last), (0.0, 1.0), at - 4, 4).x_axis("seconds", "{:g}".format))
     told = f"Phases of the run and its memory over {words.duration(last)}"
     return svg.picture(at + svg.BOTTOM, told, parts, data)
+
+
+_as_unit = {"share": words.percent, "bytes": svg.size, "bytes/s": lambda rate: f"{svg.size(rate)}/s"}
 
 
 # -- the parts of a chart ------------------------------------------------------------------------------------

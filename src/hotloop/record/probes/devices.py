@@ -1,8 +1,9 @@
-"""Accelerators: how much of their memory is taken and how busy they are, looked at by the recorder's thread."""
+"""Accelerators: how much of their memory is taken, how busy they are and what is copied to and from them."""
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 from collections.abc import Callable
@@ -13,18 +14,25 @@ from hotloop.record.log import Log
 from hotloop.record.memory import Gauge
 
 DEVICES_EVERY = 0.1  # seconds: the driver's own figure is the mean over about as long
+TRANSFERS_EVERY = 1.0  # seconds: the driver counts for 20 ms before it answers, each way
 NVML = "libnvidia-ml.so.1"
+COUNTERS = {"sent": 0, "received": 1}  # by the device, as the driver numbers them
 
-Busy = Callable[[], float]
+Read = Callable[[], float]
 
 
 class Devices:
     """Nothing is asked of TensorFlow before the program itself has made it open its devices: that would open them."""
 
-    def __init__(self, log: Log, busy: Callable[[int], Busy | None] | None = None) -> None:
+    def __init__(self, log: Log, readers: Callable[[int], dict[str, Read]] | None = None) -> None:
         self._log = log
-        self._busy = busy or busy_reader
+        self._readers = readers or driver_readers
         self._gauges: list[Gauge] | None = None  # None: not known yet
+        self._transfers: list[Gauge] = []
+
+    def look_at_transfers(self) -> None:
+        for gauge in self._transfers:
+            gauge.look(self._log.now())
 
     def look(self) -> None:
         if self._gauges is None:
@@ -40,15 +48,17 @@ class Devices:
         devices = (device.name.rpartition("device:")[2] for device in context.list_logical_devices("GPU"))
         for number, name in enumerate(devices):
             found.append(Gauge(_memory_reader(context, name), f"{name} memory", "bytes"))
-            busy = self._busy(number)
-            if busy is not None:
-                found.append(Gauge(busy, f"{name} busy", "share"))
+            readers = self._readers(number)
+            if "busy" in readers:
+                found.append(Gauge(readers["busy"], f"{name} busy", "share"))
             else:
                 self._log.note(f"How busy {name} is cannot be seen: the driver's library ({NVML}) does not answer.")
+            ways = [way for way in COUNTERS if way in readers]
+            self._transfers += [Gauge(readers[way], f"{name} {way}", "bytes/s") for way in ways]
         return found
 
     def series(self) -> tuple[Series, ...]:
-        return tuple(gauge.series() for gauge in self._gauges or ())
+        return tuple(gauge.series() for gauge in (*(self._gauges or ()), *self._transfers))
 
 
 def _memory_reader(context: Any, name: str) -> Callable[[], float]:
@@ -60,21 +70,29 @@ class _Utilization(ctypes.Structure):
     _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
 
 
-def busy_reader(number: int) -> Busy | None:
-    """The share of the last moments in which the device computed, by the driver. None: it does not say."""
+def driver_readers(number: int) -> dict[str, Read]:
+    """What the driver says of a device: the share of the last moments in which it computed (`busy`), and the bytes a
+    second that it `received` and `sent`. What the driver does not know is left out."""
     try:
         nvml = ctypes.CDLL(NVML)
         handle = ctypes.c_void_p()
-        opened = nvml.nvmlInit_v2() == 0 and _open(nvml, number, handle) == 0
+        if nvml.nvmlInit_v2() or _open(nvml, number, handle):
+            return {}
+        load, kilobytes = _Utilization(), ctypes.c_uint()
+        look = functools.partial(nvml.nvmlDeviceGetUtilizationRates, handle, ctypes.byref(load))
+        questions: dict[str, Callable[[], int]] = {"busy": look}
+        answers: dict[str, Read] = {"busy": lambda: load.gpu / 100.0}
+        for way, counter in COUNTERS.items():
+            ask = functools.partial(nvml.nvmlDeviceGetPcieThroughput, handle, counter, ctypes.byref(kilobytes))
+            questions[way], answers[way] = ask, lambda: kilobytes.value * 1000.0
+        known = [name for name, ask in questions.items() if ask() == 0]
     except (OSError, AttributeError, ValueError):
-        return None
-    load = _Utilization()
+        return {}
 
-    def read() -> float:
-        failed = nvml.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(load))
-        return 0.0 if failed else load.gpu / 100.0
+    def reader(name: str) -> Read:
+        return lambda: 0.0 if questions[name]() else answers[name]()
 
-    return read if opened and nvml.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(load)) == 0 else None
+    return {name: reader(name) for name in known}
 
 
 def _open(nvml: Any, number: int, handle: ctypes.c_void_p) -> int:
