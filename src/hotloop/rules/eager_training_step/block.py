@@ -35,15 +35,19 @@ class Block:
     returned: list[str]
 
 
-def step_from(first: ast.stmt, around: list[ast.stmt], where: Context, project: Project) -> Block:
-    """From the tape, or a call that returns gradients, to the last update; what follows stays outside if it must."""
+def step_from(first: ast.stmt, around: list[ast.stmt], where: Context, metrics: bool, project: Project) -> Block:
+    """From the tape, or a call that returns gradients, to the last update; what follows stays outside if it must.
+
+    `metrics`: those that are updated right after that belong to it.
+    """
     start = around.index(first)
     tapes = set(names_in(first.items).binds) if isinstance(first, ast.With | ast.AsyncWith) else set()
     ends = [i for i in range(start, len(around)) if _updates(around[i], tapes, around[start:i])]
-    ends += [i for i in range(start, len(around)) if updates_metric(around[i], where, project)]
     least = max((i for i in ends if _is_essential(around[i], tapes)), default=None)
     if least is None:
         raise Refused("the gradients are taken in another block than the tape", first)
+    while metrics and max(ends) + 1 < len(around) and updates_metric(around[max(ends) + 1], where, project):
+        ends.append(max(ends) + 1)
     for end in sorted((i for i in ends if i >= least), reverse=True):
         behind = stays_behind(around[start : end + 1], where, NAME, project)
         statements = [statement for statement in around[start : end + 1] if statement not in behind]

@@ -45,8 +45,15 @@ class Destination:
 
 def extract(first: ast.stmt, where: Context, project: Project) -> Fix:
     """`first`: the tape, or a call that takes gradients and returns them."""
+    try:
+        return _extracted(first, where, True, project)
+    except Refused:
+        return _extracted(first, where, False, project)
+
+
+def _extracted(first: ast.stmt, where: Context, metrics: bool, project: Project) -> Fix:
     scope = where.scope
-    block = step_from(first, statements_around(scope.module, first), where, project)
+    block = step_from(first, statements_around(scope.module, first), where, metrics, project)
     handed = [name for name in block.needed if name not in block.bound]
     rates = {name for name in handed if is_rate(name, block.statements, where, project)}
     destination = _destination(block, rates, where, project)
