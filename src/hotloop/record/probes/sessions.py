@@ -6,11 +6,12 @@ import sys
 import weakref
 from typing import Any
 
-from hotloop.record.log import Log
+from hotloop.record.log import Log, Tally
 from hotloop.record.memory import rss_reader
 from hotloop.record.probes.watch import FAILED, operations, part, watch
 
 _KEYS = 1000  # distinct (fetches, feeds) remembered per session
+_LOOK = 8  # runs of a session that does but one thing, after which it is asked again where they come from
 
 
 class _Seen:
@@ -22,6 +23,8 @@ class _Seen:
         self.graph_ops = -1
         self.latest: tuple[Any, dict[int, weakref.ref[Any]]] = ((), {})  # fetched last, and what was fed
         self.updated = False  # by what was fetched last: an operation, not a value
+        self.steady: Tally | None = None  # where the runs are counted that are all alike
+        self.looked = 0
 
 
 def install(log: Log) -> None:
@@ -60,7 +63,7 @@ def install(log: Log) -> None:
         key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
         if not cold and len(seen.keys) == 1:  # as the run before, and there is no other value that could be computed
-            return False, log.doing, seen.made, None
+            return seen
         if cold and len(seen.keys) < _KEYS:
             seen.keys.add(key)
         seen.graph_ops = ops
@@ -71,11 +74,22 @@ def install(log: Log) -> None:
         if len(seen.keys) > 1:  # else there is no other value that could be computed
             again = _is_again(seen, key[0], feeds)
             updated, seen.updated = seen.updated and again, _updates(fetches)
+        seen.steady = None
         before, log.doing = log.doing, "setup" if cold else log.doing
         numbers = {"graph_ops": ops, "grown": grown, "again": again, "updated": updated}
         return cold, before, seen.made, numbers if cold or grown or again else None
 
+    def steady_run_ends(seen: _Seen, seconds: float) -> None:
+        """A stack takes longer to read than all else."""
+        seen.looked += 1
+        if seen.steady is None or seen.looked % _LOOK == 0:
+            seen.steady = log.tally("session.run", seen.made, log.frames.here())
+        seen.steady.add(seconds)
+
     def run_ends(state: Any, seconds: float, result: Any) -> None:
+        if isinstance(state, _Seen):
+            steady_run_ends(state, seconds)
+            return
         cold, log.doing, where, numbers = state
         tally = log.tally("session.cold" if cold else "session.run", where, log.frames.here())
         tally.add(seconds, numbers, {**numbers, "seconds": round(seconds, 6)} if cold else None)
