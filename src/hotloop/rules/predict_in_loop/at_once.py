@@ -38,7 +38,7 @@ def predict_at_once(rewriter: Rewriter, call: Call, names: Sequence[str], projec
     head = _head(loop) if loop is not None else None
     if loop is None or head is None or data is None:
         return False
-    if call.where.tests or call.where.fallible or not _is_steady(call, loop, project):
+    if call.where.tests or call.where.fallible or not is_steady(call, loop, project):
         return False
     given = _numbered(data, loop, project) or _plain(rewriter, data, loop, head, project)
     if given is None or (given.index and not isinstance(loop.node, ast.For)):
@@ -94,7 +94,7 @@ def _use(rewriter: Rewriter, call: Call, loop: Loop, output: str, index: str) ->
     rewriter.replace(rewriter.expression(node), rewriter.parse_expression(text))
 
 
-def _is_steady(call: Call, loop: Loop, project: Project) -> bool:
+def is_steady(call: Call, loop: Loop, project: Project) -> bool:
     """Every step is taken, and none changes the model or the rows."""
     statement = call.where.statement
     if (

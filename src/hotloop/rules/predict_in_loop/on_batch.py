@@ -9,6 +9,7 @@ from hotloop.model import Finding, Fix
 from hotloop.rules.moving import call_at
 from hotloop.rules.on_batch import argument_names, refuse_data, refuse_own_method, renamed_call
 from hotloop.rules.predict_in_loop.at_once import predict_at_once
+from hotloop.rules.predict_in_loop.records import predict_records
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def predict_on_batch(finding: Finding, project: Project) -> Fix:
             raise Refused(f"`{METHOD}` knows no `{name}`", call.node)
     refuse_data(call.argument(0, "x"), call, METHOD, project)
     rewriter = Rewriter(call.where.scope.module)
-    if predict_at_once(rewriter, call, names, project):
+    if predict_at_once(rewriter, call, names, project) or predict_records(rewriter, call, names, project):
         return rewriter.fix("predict all rows at once, before the loop", "verify")
     rewriter.replace(rewriter.expression(call.node), renamed_call(rewriter, call, METHOD, names, {"x"}))
     return rewriter.fix(f"call `{ast.unparse(call.node.func)}_on_batch`", "verify")
