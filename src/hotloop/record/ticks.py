@@ -119,7 +119,7 @@ class _Rewriter(ast.NodeTransformer):
         self.generic_visit(node)
         self.in_loop = not alone
         if alone and isinstance(node, ast.For) and _is_range(node.iter):
-            node.iter = _over(number, node.iter)
+            node = _in_stretches(number, node)
         else:
             node.body.insert(0, _at(ast.If(_awake(number), [ast.Expr(_tick(number))], []), node))
         entered = _at(ast.Expr(_enter(number)), node)
@@ -175,13 +175,31 @@ def _tick(number: int) -> ast.expr:
     return ast.Call(ast.Constant(f"{_TICK}{number}"), [_now()], [])
 
 
-def _over(number: int, items: ast.expr) -> ast.expr:
-    """A loop over a range gets its ticks from the range: not to tick then costs a step next to nothing.
+def _in_stretches(number: int, node: ast.For) -> ast.For:
+    """A loop over a range goes over one part of it after the other, which tick or do not: then a step costs nothing.
+
+        for stretch in over(range(...)):
+            for target in stretch:
+                body
+            else:
+                continue
+            break
+        else:
+            what follows the loop unless it breaks
 
     To begin such a loop costs more than to begin another: one inside a loop, which may be short, ticks as all do.
     """
-    call: ast.expr = _at(ast.Call(ast.Constant(f"{_OVER}{number}"), [items], []), items)
-    return call
+    stretches = ast.Call(ast.Constant(f"{_OVER}{number}"), [node.iter], [])
+    inner = ast.For(node.target, _stretch(number, ast.Load()), node.body, [ast.Continue()], None)
+    outer: ast.For = _at(
+        ast.For(_stretch(number, ast.Store()), stretches, [inner, ast.Break()], node.orelse, None), node
+    )
+    return outer
+
+
+def _stretch(number: int, context: ast.expr_context) -> ast.expr:
+    """Kept on an object of ours: the program's own names stay its own."""
+    return ast.Attribute(ast.Constant(f"{_SWITCH}{number}"), "stretch", context)
 
 
 def _is_range(node: ast.expr) -> bool:

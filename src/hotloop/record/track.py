@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, pairwise, zip_longest
+from itertools import islice, pairwise, zip_longest
 from operator import itemgetter
 from time import perf_counter_ns
 from typing import Any
@@ -126,10 +126,11 @@ class _Run:
 class Switch:
     """Whether a loop's code shall tick. A constant of that code, which must have a hash."""
 
-    __slots__ = ("on",)
+    __slots__ = ("on", "stretch")
 
     def __init__(self) -> None:
         self.on = True
+        self.stretch: Iterable[Any] = ()  # of a loop over a range: what it goes over next
 
 
 class Track:
@@ -168,13 +169,13 @@ class Track:
 
     # -- loops over a range -------------------------------------------------------------------------
 
-    def over(self, items: Any) -> Iterable[Any]:
-        """What the loop's code goes over in place of `items`: the same, and each item ticks unless the loop rests."""
+    def over(self, items: Any) -> Iterable[Iterable[Any]]:
+        """`items` in stretches, of which each item ticks unless the loop rests."""
         if type(items) is not range:  # the program has a `range` of its own
-            return self._ticking(items)
+            return (self._ticking(items),)
         if items[STRETCH:]:  # `len` fails where it is huge
-            return chain.from_iterable(self._stretches(items))
-        return self._ticking(items) if self.switch.on else items
+            return self._stretches(items)
+        return (self._ticking(items) if self.switch.on else items,)
 
     def _stretches(self, items: range) -> Iterator[Iterable[int]]:
         at = 0

@@ -24,7 +24,14 @@ class _Seen:
         self.latest: tuple[Any, dict[int, weakref.ref[Any]]] = ((), {})  # fetched last, and what was fed
         self.updated = False  # by what was fetched last: an operation, not a value
         self.steady: Tally | None = None  # where the runs are counted that are all alike
-        self.looked = 0
+        self.counted = 0
+
+    def count(self, log: Log, seconds: float) -> None:
+        """One more run like the one before. A stack takes longer to read than all else."""
+        if self.steady is None or self.counted % _LOOK == 0:
+            self.steady = log.tally("session.run", self.made, log.frames.here())
+        self.counted += 1
+        self.steady.add(seconds)
 
 
 def install(log: Log) -> None:
@@ -79,16 +86,9 @@ def install(log: Log) -> None:
         numbers = {"graph_ops": ops, "grown": grown, "again": again, "updated": updated}
         return cold, before, seen.made, numbers if cold or grown or again else None
 
-    def steady_run_ends(seen: _Seen, seconds: float) -> None:
-        """A stack takes longer to read than all else."""
-        seen.looked += 1
-        if seen.steady is None or seen.looked % _LOOK == 0:
-            seen.steady = log.tally("session.run", seen.made, log.frames.here())
-        seen.steady.add(seconds)
-
     def run_ends(state: Any, seconds: float, result: Any) -> None:
         if isinstance(state, _Seen):
-            steady_run_ends(state, seconds)
+            state.count(log, seconds)
             return
         cold, log.doing, where, numbers = state
         tally = log.tally("session.cold" if cold else "session.run", where, log.frames.here())
