@@ -112,6 +112,7 @@ def compared(found: dict[str, list[float]], limit: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("programs", nargs="*", help="measure these again, and leave the figures of the others")
     parser.add_argument("--rounds", type=int, default=120)
     parser.add_argument("--output", type=Path, default=HERE / "results" / "overhead.json")
     parser.add_argument("--alone", action="store_true", help="leave the peers out")
@@ -120,8 +121,9 @@ def main() -> None:
     if arguments.only:
         print(json.dumps(measure(arguments.only, arguments.rounds, not arguments.alone)))
         return
-    results = {}
-    for name, limit in PROGRAMS.items():
+    results = json.loads(arguments.output.read_text())["results"] if arguments.programs else {}
+    for name in arguments.programs or PROGRAMS:
+        limit = PROGRAMS[name]
         command = [sys.executable, __file__, "--only", name, "--rounds", str(arguments.rounds)]
         command += ["--alone"] if arguments.alone else []
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
