@@ -219,7 +219,7 @@ def read_tensor_from_image_file(file_name, input_height=299, input_width=299, in
         ("mnist_fit.py",),
         (
             DIGITS,
-            (r"epochs=30, steps_per_epoch=500", "epochs=4, steps_per_epoch=100"),
+            (r"epochs=30, steps_per_epoch=500", "epochs=8, steps_per_epoch=100"),
         ),
         ((r"^(  ds\w* = )(ds\w*)(\.map\(.*\))\n(  ds\w* = )ds\w*(\.shuffle.*)", r"\1\2\5\n\4\2\3"),),
         ("digits.py",),
@@ -230,8 +230,8 @@ def read_tensor_from_image_file(file_name, input_height=299, input_width=299, in
         (
             DIGITS,
             RATE,
-            (r"range\(10000\)", "range(150)"),
-            (r"step % 200 ", "step % 50 "),
+            (r"range\(10000\)", "range(400)"),
+            (r"step % 200 ", "step % 100 "),
             (r"batch_size = 512", "batch_size = 64"),
             (r'(?s)^"""\nvisualize.*', ""),
             (r"(?s)^    if step % 1000.*", ""),
@@ -276,7 +276,7 @@ ds_test, ds_train = penguins.take(67), penguins.skip(67)
             ),
             (r"(?s)^ds_split, info.*?(?=^ds_train_batch)", ""),
             (r"^ {12}(?:features|c=labels|cmap).*\n", ""),
-            (r"num_epochs = 201", "num_epochs = 51"),
+            (r"num_epochs = 201", "num_epochs = 101"),
             (r"(?s)^fig, axes.*?(?=^test_accuracy =)", ""),
         ),
         (
