@@ -66,6 +66,19 @@ def test_two_tapes_of_one_step_share_its_time() -> None:
     assert costs[0] == costs[1] < 4.0
 
 
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_loop_that_two_places_enter_costs_what_both_spend_in_it(applied: bool) -> None:
+    entered = (40, 41)
+    ran = recording(
+        [loop(10, 30, [0.1] * 200)],
+        [eager(4.0, 12, line) for line in entered],
+        events=[event(kind, 12, line) for kind in ("gradient", *["apply"] * applied) for line in entered],
+    )
+    (finding,) = eager_training_step.diagnose(ran)
+    assert finding.cost is not None
+    assert 4.0 < finding.cost.seconds < 8.0
+
+
 def test_a_derivative_within_the_loss_is_no_step_of_its_own() -> None:
     ran = recording(
         [LOOP],

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 from hotloop import words
@@ -114,13 +114,13 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    sites = [(at, _step(recording, at)) for at in measured.recurring(recording, recording.of_kind("gradient"))]
-    for at, step in sites:
-        depths = [_depth(site) for site, other in sites if other == step and site.loop is at.loop]
+    sites = [(at, _steps(recording, at)) for at in measured.recurring(recording, recording.of_kind("gradient"))]
+    for at, steps in sites:
+        depths = [_depth(site) for site, others in sites if others & steps and site.loop is at.loop]
         if _depth(at) > min(depths):
             continue  # a derivative within the loss of that step
         sharing = depths.count(_depth(at))
-        inside = [s for s in measured.outside_keras(recording, measured.within(recording, at.loop)) if _is_in(s, step)]
+        inside = [s for s in measured.outside_keras(recording, measured.within(recording, at.loop)) if _is_in(s, steps)]
         inside = [s for s in inside if s.phase not in OUTSIDE]
         ops = sum(s.ops for s in inside)
         per_step = ops / at.count
@@ -150,11 +150,12 @@ def _spent(line: list[Sample]) -> float:
     return computed + min(beside, computed + EAGER_OP * sum(s.ops for s in line))
 
 
-def _step(recording: Recording, at: measured.Recurring) -> tuple[Place, ...]:
-    """The frames around a training step: those that taking its gradient and applying it have in common."""
+def _steps(recording: Recording, at: measured.Recurring) -> frozenset[tuple[Place, ...]]:
+    """The frames around a training step: those that taking its gradient and applying it have in common. The loop that
+    it belongs to may be in a function that is called from several places."""
     updates = [event.stack for event in recording.of_kind("apply")]
-    shared = (_common(event.stack, update) for event in at.events for update in updates)
-    return max(shared, key=len, default=at.events[0].stack[1:])
+    shared = [[_common(event.stack, update) for update in updates] or [event.stack[1:]] for event in at.events]
+    return frozenset(max(some, key=len) for some in shared)
 
 
 def _common(one: tuple[Place, ...], other: tuple[Place, ...]) -> tuple[Place, ...]:
@@ -163,8 +164,8 @@ def _common(one: tuple[Place, ...], other: tuple[Place, ...]) -> tuple[Place, ..
     return one[len(one) - same :]
 
 
-def _is_in(sample: Sample, step: tuple[Place, ...]) -> bool:
-    return not step or sample.stack[-len(step) :] == step
+def _is_in(sample: Sample, steps: Collection[tuple[Place, ...]]) -> bool:
+    return any(not step or sample.stack[-len(step) :] == step for step in steps)
 
 
 def fix(finding: Finding, project: Project) -> Fix:
