@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 
 OUTSIDE = {"input", "trace"}  # phases that compiling the step does not shorten
-MANY_OPS = 30  # a step: below, a compiled call costs as much as it saves
+MANY_OPS = 10  # a step: below, a compiled call costs as much as it saves
 WORTH = 0.1
 UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
 
