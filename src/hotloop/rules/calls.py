@@ -18,7 +18,9 @@ _RENAMED: Noted[list[Call]] = Noted()
 
 def named(module: Module, project: Project, names: Collection[str]) -> Iterator[tuple[Call, str]]:
     """The calls of what has one of these canonical names, each with its name."""
-    for call in spelled_like(module, project, _last_of(frozenset(names)).__contains__):
+    lasts = _last_of(frozenset(names))
+    spelled = module.calls_of(*[last for last in module.called if last in lasts])
+    for call in (*spelled, *_renamed(module, project, lasts.__contains__)):
         name = project.name_of(call.node.func, call.where.scope)
         if name in names:
             yield call, name
@@ -26,11 +28,14 @@ def named(module: Module, project: Project, names: Collection[str]) -> Iterator[
 
 def spelled_like(module: Module, project: Project, fits: Callable[[str], bool]) -> Iterator[Call]:
     """The calls whose last name fits, and those of what may have been renamed."""
+    yield from module.calls_of(*[last for last in module.called if fits(last)])
+    yield from _renamed(module, project, fits)
+
+
+def _renamed(module: Module, project: Project, fits: Callable[[str], bool]) -> Iterator[Call]:
+    """The calls of what may have been renamed, less those whose last name fits."""
     renamed = _RENAMED.of(module, lambda: [call for call in module.calls if _may_be_renamed(call, project)])
-    for last, calls in module.called.items():
-        if fits(last):
-            yield from calls
-    yield from (call for call in renamed if not fits(call.last))
+    return (call for call in renamed if not fits(call.last))
 
 
 def _may_be_renamed(call: Call, project: Project) -> bool:

@@ -8,22 +8,25 @@ import gc
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 from hotloop.source import notebooks
+from hotloop.source.deferred import Deferred, cut
 from hotloop.source.module import Binding, Call, Comprehension, Context, Function, Loop, Module, Scope
 
 SUPPRESSION = re.compile(rb"#\s*hotloop:\s*ignore\[([\w\-, ]+)\]")
 
 
-def parse(data: bytes, path: str, file: Path, name: str) -> Module:
+def parse(data: bytes, path: str, file: Path, name: str, whole: bool = True) -> Module:
     """Raises SyntaxError or ValueError (NUL bytes, bad encoding) for what is not Python 3, nor a notebook of it."""
     cells: list[notebooks.CellMap] = []
     if path.endswith(notebooks.SUFFIX):
         data, cells = notebooks.to_python(data)
     with collection_off():
-        tree = ast.parse(data, filename=path)
-        module = Module(path, file, name, data, tree, cells=cells)
-        _Builder(module).build()
+        builder = _Builder(Module(path, file, name, data, cells=cells))
+        if whole or cells or not builder.build_outline():
+            builder.build(ast.parse(data, filename=path))
+    module = builder.module
     for number, line in enumerate(data.splitlines() if b"hotloop:" in data else (), 1):
         if match := SUPPRESSION.search(line):
             module.suppressions[number] = {part.strip() for part in match[1].decode().split(",")}
@@ -61,14 +64,47 @@ class _Builder:
 
     def __init__(self, module: Module) -> None:
         self.module = module
+        self.index = module.index
         self.stack: list[tuple[ast.AST, Context]] = []
 
-    def build(self) -> None:
+    def build(self, tree: ast.Module) -> None:
         module = self.module
-        module.scope = Scope(module, module.tree, "", None, None)
-        module.scopes.append(module.scope)
-        self._push(module.tree.body, Context(module.scope, None))
-        contexts, stack = module.contexts, self.stack
+        module.scope = Scope(module, tree, "", None, None)
+        self.index.scopes.append(module.scope)
+        self._walk(tree.body, Context(module.scope, None))
+
+    def build_outline(self) -> bool:
+        """All but the functions, which wait until they are asked for. False: they cannot be told from the rest."""
+        text, functions = cut(self.module.data)
+        try:
+            tree = ast.parse(text) if functions else None
+        except SyntaxError:
+            return False
+        homes = _stand_ins(tree) if tree else {}
+        if tree is None or not all(function.line in homes for function in functions):
+            return False
+        self.build(tree)
+        scope_of = {tree: self.module.scope, **self.module.scope_of}
+        self.module.deferred = {function: scope_of[homes[function.line]] for function in functions}
+        self.module.build = self.build_function
+        return True
+
+    def build_function(self, function: Deferred, home: Scope) -> None:
+        """What turns out to be no Python is as good as not there."""
+        try:
+            tree = ast.parse(function.text(self.module.data))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        body = tree.body[0].body if function.indent else tree.body  # type: ignore[attr-defined]
+        around = cast("ast.Module | ast.ClassDef", home.definition)
+        around.body = [n for s in around.body for n in (body if _stands_in(s) and s.lineno == function.line else [s])]
+        if isinstance(around, ast.ClassDef):
+            around.end_lineno, around.end_col_offset = around.body[-1].end_lineno, around.body[-1].end_col_offset
+        self._walk(body, Context(home, None))
+
+    def _walk(self, body: Sequence[ast.AST], where: Context) -> None:
+        self._push(body, where)
+        contexts, stack = self.index.contexts, self.stack
         while stack:
             node, where = stack.pop()
             kind = node.__class__
@@ -130,7 +166,7 @@ class _Builder:
 
     def visit_Lambda(self, node: ast.Lambda, where: Context) -> bool:  # noqa: N802
         scope = self._scope(node, "<lambda>", where)
-        self.module.contexts[node] = where
+        self.index.contexts[node] = where
         self._function(node, scope, where)
         scope.returns.append(node.body)
         self._look([node.body], Context(scope, None, where.statement))
@@ -144,9 +180,9 @@ class _Builder:
 
     def _scope(self, node: ast.ClassDef | Function, name: str, where: Context) -> Scope:
         scope = Scope(self.module, node, name, where.scope, where)
-        self.module.scopes.append(scope)
+        self.index.scopes.append(scope)
         self.module.scope_of[node] = scope
-        self.module.contexts[node] = where
+        self.index.contexts[node] = where
         return scope
 
     def _function(self, node: Function, scope: Scope, where: Context) -> None:
@@ -189,13 +225,13 @@ class _Builder:
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While | Comprehension, where: Context, kind: str) -> Loop:
         loop = Loop(node, where, kind)
-        self.module.loops.append(loop)
+        self.index.loops.append(loop)
         return loop
 
     # blocks
 
     def visit_If(self, node: ast.If, where: Context) -> None:  # noqa: N802
-        self.module.choices.append(node)
+        self.index.choices.append(node)
         inner = where.inside(tests=(*where.tests, node.test))
         self._look([node.test], where)
         self._push(node.orelse, inner)
@@ -213,7 +249,7 @@ class _Builder:
         self._descend(node, where)
 
     def visit_With(self, node: ast.With | ast.AsyncWith, where: Context) -> None:  # noqa: N802
-        self.module.withs.append((node, where))
+        self.index.withs.append((node, where))
         for item in node.items:
             if item.optional_vars is not None:
                 value = item.context_expr if isinstance(item.optional_vars, ast.Name) else None
@@ -255,7 +291,7 @@ class _Builder:
         elif isinstance(target, ast.Attribute):
             owner = self._owner(target, where.scope)
             if owner:
-                owner.attributes.setdefault(target.attr, []).append(Binding(target.attr, kind, where, node, value))
+                owner.set_attribute(Binding(target.attr, kind, where, node, value))
 
     @staticmethod
     def _owner(target: ast.Attribute, scope: Scope) -> Scope | None:
@@ -291,12 +327,13 @@ class _Builder:
     # expressions
 
     def visit_Call(self, node: ast.Call, where: Context) -> None:  # noqa: N802
+        index = self.index
         call = Call(node, where)
-        self.module.calls.append(call)
-        self.module.called.setdefault(call.last, []).append(call)
-        self.module.contexts[node] = where
-        if isinstance(node.func, ast.Name) and node.func.id == "map" and len(node.args) > 1:
-            self.module.loops.append(Loop(node, where, "map"))
+        index.calls.append(call)
+        index.called.setdefault(call.last, []).append(call)
+        index.contexts[node] = where
+        if call.last == "map" and isinstance(node.func, ast.Name) and len(node.args) > 1:
+            index.loops.append(Loop(node, where, "map"))
 
     def visit_Return(self, node: ast.Return, where: Context) -> None:  # noqa: N802
         if node.value is not None:
@@ -307,6 +344,16 @@ class _Builder:
         where.scope.yields = True
 
     visit_YieldFrom = visit_Yield  # noqa: N815
+
+
+def _stand_ins(tree: ast.Module) -> dict[int, ast.Module | ast.ClassDef]:
+    """The lines that hold the place of something that was left out, and what that belongs to."""
+    homes: list[ast.Module | ast.ClassDef] = [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]
+    return {node.lineno: home for home in homes for node in home.body if _stands_in(node)}
+
+
+def _stands_in(node: ast.stmt) -> bool:
+    return node.__class__ is ast.Pass
 
 
 _VISITS: dict[type, Callable[[_Builder, ast.AST, Context], bool | None] | None] = {

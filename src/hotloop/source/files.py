@@ -15,7 +15,7 @@ from hotloop.source import notebooks
 from hotloop.source.aside import above
 from hotloop.source.building import parse
 from hotloop.source.imports import Imports, imports_in
-from hotloop.source.module import Module
+from hotloop.source.module import NOT_IN_WORDS, Module, says
 
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
 TENSORFLOW = re.compile(r"(tensorflow|keras|tf)(_|\b)")  # also tensorflow_hub, tf_agents
@@ -24,8 +24,8 @@ DEFINITIONS = (re.compile(rb"def[ \t]+(\w+)"), re.compile(rb"class[ \t]+(\w+)"))
 DECORATED = re.compile(rb"@[\w.]*function\b.*\n(?:[ \t]*[@)\w\]'\"].*\n)*?[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
 MADE = re.compile(rb"function\(")
 GIVEN = re.compile(rb"(\w+)[ \t]*(?::[^=\n]+)?=[^=\n]*$")
+ASSIGNED = re.compile(rb"\n(\w+)[ \t]*(?:=(?!=)|:)")
 WORD = re.compile(r"\w+")
-NOT_IN_WORDS = bytes(c if c == ord("_") or c > 127 or chr(c).isalnum() else ord(" ") for c in range(256))
 LEFT_WHOLE = 1.5  # times the size of a part: a folder up to that is not cut
 SMALL = 1_000_000  # bytes of source that one process reads as fast as two
 MANY = 20  # files: a name that stands in more of them is followed only into those that import where it is defined
@@ -51,13 +51,15 @@ class Files:
         self.contents = dict(zip(resolved(contents), contents.values(), strict=True))
         self.unread = Unread()
         self._modules: dict[Path, Module | None] = {}
+        self._at: dict[str, Module | None] = {}
         self._shown: dict[Path, str] = {}
         self._imported_by: dict[Path, frozenset[str]] = {}
+        self._assigned: dict[Path, frozenset[bytes]] = {}
 
     def without_modules(self) -> Files:
         """The same files, none of them parsed."""
         other = Files({}, self.root)
-        other.__dict__.update(self.__dict__ | {"unread": Unread(), "_modules": {}})
+        other.__dict__.update(self.__dict__ | {"unread": Unread(), "_modules": {}, "_at": {}})
         return other
 
     def __contains__(self, file: Path) -> bool:
@@ -69,16 +71,22 @@ class Files:
             self._shown[file] = shown(file, self.root)
         return self._shown[file]
 
-    def module(self, file: Path) -> Module | None:
-        """The parsed file; None where there is no such file, or it cannot be parsed."""
+    def module(self, file: Path, whole: bool = False) -> Module | None:
+        """The parsed file, its functions when they are asked for; None where there is none, or it cannot be parsed."""
         if file not in self._modules:
-            self._modules[file] = self._parse(file) if file in self.contents else None
+            self._modules[file] = self._parse(file, whole) if file in self.contents else None
         return self._modules[file]
 
-    def _parse(self, file: Path) -> Module | None:
+    def module_at(self, path: str) -> Module | None:
+        """The same, by the path that the user is shown."""
+        if path not in self._at:
+            self._at[path] = self.module(self.root / path)
+        return self._at[path]
+
+    def _parse(self, file: Path, whole: bool) -> Module | None:
         path = self.path(file)
         try:
-            module = parse(self.contents[file], path, file, dotted(path))
+            module = parse(self.contents[file], path, file, dotted(path), whole)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             self.unread.unparsed[path] = f"{path} {_fault(error)}; skipped."
             return None
@@ -178,14 +186,9 @@ class Files:
 
     def assigns(self, file: Path, name: str) -> bool:
         """Whether a line of the file begins by giving the name a value."""
-        data, spelled = b"\n" + self.contents[file], b"\n" + name.encode()
-        at = data.find(spelled)
-        while at >= 0:
-            rest = data[at + len(spelled) : at + len(spelled) + 80].lstrip(b" \t")
-            if rest[:1] in (b"=", b":") and rest[:2] != b"==":
-                return True
-            at = data.find(spelled, at + 1)
-        return False
+        if file not in self._assigned:
+            self._assigned[file] = frozenset(ASSIGNED.findall(b"\n" + self.contents[file]))
+        return name.encode() in self._assigned[file]
 
     def _importing(self, home: Path) -> frozenset[str]:
         if home not in self._imported_by:
@@ -273,17 +276,6 @@ def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[
         largest = parts.pop()
         parts += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
     return parts
-
-
-def says(data: bytes, word: bytes) -> bool:
-    """Whether the word stands there on its own. A pattern with `\\b` before it would be tried at every byte."""
-    at = data.find(word)
-    while at >= 0:
-        around = data[at - 1 : at] + data[at + len(word) : at + len(word) + 1]
-        if not around.translate(NOT_IN_WORDS).strip():
-            return True
-        at = data.find(word, at + 1)
-    return False
 
 
 def resolved(files: Iterable[Path]) -> list[Path]:

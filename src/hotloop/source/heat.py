@@ -99,11 +99,10 @@ def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> 
 
 def _never_grown(name: str, scope: Scope) -> bool:
     """A literal list that is appended to says nothing of its length."""
-    for method in ("append", "extend", "insert", "update", "add"):
-        for call in scope.module.called.get(method, ()):
-            func = call.node.func
-            if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == name:
-                return False
+    for call in scope.module.calls_of("append", "extend", "insert", "update", "add"):
+        func = call.node.func
+        if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and func.value.id == name:
+            return False
     return True
 
 

@@ -70,8 +70,8 @@ class Links:
         files = self._project.files
         made = scope.name in ("__init__", "__call__", "call") and scope.parent is not None
         name: Said = scope.parent.name if made and scope.parent else scope.name
-        if isinstance(scope.node, ast.Lambda):
-            name = scope.node
+        if isinstance(scope.definition, ast.Lambda):
+            name = scope.definition
             found = [scope.module.file]
         else:
             found = files.speaking_of(str(name), scope.module.file)
@@ -82,7 +82,7 @@ class Links:
             mentions = self.mentions(module)
             names = mentions.aliases(name)
             yield module, names
-            for alias in sorted(str(one) for one in names if one is not name and one in mentions.offered):
+            for alias in sorted(str(one) for one in names if one is not name and mentions.offers(one)):
                 for other in files.holding(alias, file):
                     holder = files.module(other)
                     if holder is not None:
@@ -96,8 +96,8 @@ class Links:
     def _link(self, module: Module, names: Iterable[Said]) -> None:
         """Note whom calls of these names call. What hangs on the callers of its function waits until it is asked."""
         found = self.mentions(module)
-        calls = [call for name in names for call in found.handed.get(name, ())]
-        calls += [call for name in names if isinstance(name, str) for call in module.called.get(name, ())]
+        calls = [call for name in names for call in found.handed(name)]
+        calls += [call for name in names if isinstance(name, str) for call in module.calls_of(name)]
         calls = sorted((call for call in set(calls) - self._linked), key=_position)
         self._linked.update(calls)
         with self.unasked():

@@ -18,20 +18,41 @@ Said: TypeAlias = str | ast.Lambda
 
 class Mentions:
     def __init__(self, module: Module) -> None:
-        self.handed: dict[Said, list[Call]] = {}
-        self.offered: set[str] = set()  # names that other modules can come by: all but those of a function's own
+        self._module = module
+        self._handed: dict[Said, list[Call]] = {}
         self._holders: dict[Said, set[str]] = {}
-        for call in module.calls:
-            for name in _handed(call):
-                self.handed.setdefault(name, []).append(call)
-        for scope in module.scopes:
-            self.offered.update(scope.attributes if scope.is_function else (*scope.bindings, *scope.attributes))
-            for bindings in (*scope.bindings.values(), *scope.attributes.values()):
-                for binding in bindings:
-                    self._hold(binding)
-            if scope.is_function:  # a call of the function gives what it returns
-                for returned in scope.returns:
-                    self._note(_held(returned), scope.name)
+        self._seen = [0, 0, 0]  # of the module's scopes, calls and bindings
+
+    def handed(self, name: Said) -> list[Call]:
+        """The calls that are handed it."""
+        self._look_for(name)
+        return self._handed.get(name, [])
+
+    def offers(self, name: Said) -> bool:
+        """Whether other modules can come by the name: all but those of a function's own."""
+        self._look_for(name)
+        return any(
+            name in scope.set_names or (name in scope.names and not scope.is_function)
+            for scope in self._module.index.scopes
+        )
+
+    def _look_for(self, name: Said) -> None:
+        """Read where the name stands, and look at what was not seen before."""
+        if isinstance(name, str):
+            self._module.read_saying(name)
+        index = self._module.index
+        scopes, calls, bindings = self._seen
+        if len(index.calls) == calls and len(index.bindings) == bindings and len(index.scopes) == scopes:
+            return
+        self._seen = [len(index.scopes), len(index.calls), len(index.bindings)]
+        for call in index.calls[calls:]:
+            for handed in _handed(call):
+                self._handed.setdefault(handed, []).append(call)
+        for binding in index.bindings[bindings:]:
+            self._hold(binding)
+        for scope in index.scopes[scopes:]:
+            for returned in scope.returns if scope.is_function else ():  # a call of it gives what it returns
+                self._note(_held(returned), scope.name)
 
     def _hold(self, binding: Binding) -> None:
         if binding.kind in KEEPS and binding.value is not None:
@@ -51,6 +72,8 @@ class Mentions:
         found: set[Said] = {name}
         fresh: Iterable[Said] = found
         for _ in range(FAR):
+            for one in fresh:
+                self._look_for(one)
             fresh = {holder for one in fresh for holder in self._holders.get(one, ())} - found
             found = found.union(fresh)
         return found
@@ -58,11 +81,14 @@ class Mentions:
 
 def said(argument: ast.expr) -> Said:
     """What an argument that may be a function goes by: its name, itself, or that of what `partial` wraps."""
-    if isinstance(argument, ast.Lambda):
-        return argument
-    if isinstance(argument, ast.Call):
-        return said(argument.args[0]) if argument.args and WRAPS.match(last_name(argument.func)) else ""
-    return last_name(argument)
+    match argument:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case ast.Lambda():
+            return argument
+        case ast.Call(func=func, args=[first, *_]):
+            return said(first) if WRAPS.match(last_name(func)) else ""
+    return ""
 
 
 def arguments(call: Call) -> list[ast.expr]:

@@ -3,37 +3,73 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from hotloop.model import Place
 from hotloop.source import notebooks
 from hotloop.source.aside import is_benchmark, is_test
+from hotloop.source.deferred import Deferred
 
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+NOT_IN_WORDS = bytes(c if c == ord("_") or c > 127 or chr(c).isalnum() else ord(" ") for c in range(256))
 
 
 @dataclass(eq=False, slots=True, repr=False)
 class Scope:
-    """A module, class, function or lambda: what it binds and where it was defined."""
+    """A module, class, function or lambda: what it binds and where it was defined.
+
+    Of a module that is read as it is asked for, `bound` and `set_on_self` read what they need and `bindings`,
+    `attributes` and `node` everything; `names`, `set_names` and `definition` are what was read so far.
+    """
 
     module: Module
-    node: ast.Module | ast.ClassDef | Function
+    definition: ast.Module | ast.ClassDef | Function
     name: str
     parent: Scope | None
     where: Context | None  # of the definition itself; None for a module
-    bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    attributes: dict[str, list[Binding]] = field(default_factory=dict)  # a class: what its methods set on `self`
+    is_function: bool = field(init=False)
+    names: dict[str, list[Binding]] = field(default_factory=dict)
+    set_names: dict[str, list[Binding]] = field(default_factory=dict)  # a class: what its methods set on `self`
     outer_names: set[str] = field(default_factory=set)  # declared global or nonlocal
     returns: list[ast.expr] = field(default_factory=list)
     yields: bool = False
 
+    def __post_init__(self) -> None:
+        self.is_function = isinstance(self.definition, Function)
+
     @property
-    def is_function(self) -> bool:
-        return isinstance(self.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    def node(self) -> ast.Module | ast.ClassDef | Function:
+        if not self.is_function:
+            self.module.read_all()
+        return self.definition
+
+    @property
+    def bindings(self) -> dict[str, list[Binding]]:
+        if not self.is_function:
+            self.module.read_all()
+        return self.names
+
+    @property
+    def attributes(self) -> dict[str, list[Binding]]:
+        """Of a class: what its methods set on `self`."""
+        if not self.is_function:
+            self.module.read_all()
+        return self.set_names
+
+    def bound(self, name: str) -> list[Binding]:
+        """The bindings of a name."""
+        if self.module.deferred and not self.is_function:
+            self.module.read_definition(name, self)
+        return self.names.get(name, [])
+
+    def set_on_self(self, name: str) -> list[Binding]:
+        if self.module.deferred:
+            self.module.read_saying(name)
+        return self.set_names.get(name, [])
 
     @property
     def qualname(self) -> str:
@@ -42,25 +78,25 @@ class Scope:
 
     @property
     def parameters(self) -> list[str]:
-        if not isinstance(self.node, Function):
+        if not isinstance(self.definition, Function):
             return []
-        spec = self.node.args
+        spec = self.definition.args
         return [a.arg for a in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)]
 
     @property
     def decorators(self) -> list[ast.expr]:
-        return getattr(self.node, "decorator_list", [])
+        return getattr(self.definition, "decorator_list", [])
 
     @property
     def is_method(self) -> bool:
-        return self.is_function and self.parent is not None and isinstance(self.parent.node, ast.ClassDef)
+        return self.is_function and self.parent is not None and isinstance(self.parent.definition, ast.ClassDef)
 
     def owner(self, name: str) -> Scope | None:
         """The scope that a name belongs to as code here sees it: the nearest that binds it, classes skipped."""
         seeker: Scope | None = self
         while seeker is not None:
-            visible = seeker is self or not isinstance(seeker.node, ast.ClassDef)
-            if visible and name in seeker.bindings and name not in seeker.outer_names:
+            visible = seeker is self or not isinstance(seeker.definition, ast.ClassDef)
+            if visible and name not in seeker.outer_names and seeker.bound(name):
                 return seeker
             seeker = seeker.parent
         return None
@@ -69,16 +105,22 @@ class Scope:
         target = self
         if binding.name in self.outer_names:
             target = self._enclosing(binding.name) or self.module.scope
-        target.bindings.setdefault(binding.name, []).append(binding)
+        target.names.setdefault(binding.name, []).append(binding)
+        self.module.index.bindings.append(binding)
 
     def _enclosing(self, name: str) -> Scope | None:
         """The function that a nonlocal name belongs to."""
         seeker = self.parent
         while seeker is not None and seeker.is_function:
-            if name in seeker.bindings:
+            if name in seeker.names:
                 return seeker
             seeker = seeker.parent
         return None
+
+    def set_attribute(self, binding: Binding) -> None:
+        """What a method sets on `self`."""
+        self.set_names.setdefault(binding.name, []).append(binding)
+        self.module.index.bindings.append(binding)
 
 
 @dataclass(eq=False, slots=True, repr=False)
@@ -162,35 +204,111 @@ class Call:
 
 
 @dataclass(eq=False, slots=True, repr=False)
+class Index:
+    """What stands in a module, as far as it was read."""
+
+    scopes: list[Scope] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    called: dict[str, list[Call]] = field(default_factory=dict)
+    bindings: list[Binding] = field(default_factory=list)
+    withs: list[tuple[ast.With | ast.AsyncWith, Context]] = field(default_factory=list)
+    choices: list[ast.If] = field(default_factory=list)
+    contexts: dict[ast.AST, Context] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True, repr=False)
 class Module:
-    """One parsed file."""
+    """One parsed file. Functions of a file that only names lead to are parsed when somebody asks for them."""
 
     path: str  # as shown to the user
     file: Path
     name: str  # dotted, as far as it is known
     data: bytes
-    tree: ast.Module
-    folder: str = field(init=False)
+    index: Index = field(default_factory=Index)
     scope: Scope = field(init=False)
-    scopes: list[Scope] = field(default_factory=list)
+    folder: str = field(init=False)
     scope_of: dict[ast.AST, Scope] = field(default_factory=dict)  # of a function, class or lambda
-    loops: list[Loop] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
-    called: dict[str, list[Call]] = field(default_factory=dict)  # the calls by the last name of what they call
     notes: dict[object, object] = field(default_factory=dict)  # what others found out about it
-    withs: list[tuple[ast.With | ast.AsyncWith, Context]] = field(default_factory=list)
-    choices: list[ast.If] = field(default_factory=list)
-    contexts: dict[ast.AST, Context] = field(default_factory=dict)  # of every statement, call and definition
     suppressions: dict[int, set[str]] = field(default_factory=dict)
     cells: list[notebooks.CellMap] = field(default_factory=list)  # of a notebook: where the lines of `data` come from
     above: str = ""  # of a file outside of the root: the folder whose name says nothing of it
+    deferred: dict[Deferred, Scope] = field(default_factory=dict)  # what was not read yet, and where it belongs
+    build: Callable[[Deferred, Scope], None] | None = None  # reads it
+    asked: set[str] = field(default_factory=set)  # words, after which nothing that says them is left to read
 
     def __post_init__(self) -> None:
         self.folder = str(self.file.parent)
 
+    # -- what is in it, all of it ----------------------------------------------------------------------------------
+
+    @property
+    def tree(self) -> ast.Module:
+        return cast("ast.Module", self.scope.node)
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return self.read_all().scopes
+
+    @property
+    def loops(self) -> list[Loop]:
+        return self.read_all().loops
+
+    @property
+    def calls(self) -> list[Call]:
+        return self.read_all().calls
+
+    @property
+    def called(self) -> dict[str, list[Call]]:
+        """The calls by the last name of what they call."""
+        return self.read_all().called
+
+    @property
+    def withs(self) -> list[tuple[ast.With | ast.AsyncWith, Context]]:
+        return self.read_all().withs
+
+    @property
+    def contexts(self) -> dict[ast.AST, Context]:
+        """Of every statement, call and definition."""
+        return self.read_all().contexts
+
+    # -- what is in it, as asked for -------------------------------------------------------------------------------
+
     def calls_of(self, *lasts: str) -> Iterator[Call]:
         """The calls of what has one of these last names, by name."""
-        return (call for last in lasts for call in self.called.get(last, ()))
+        for last in lasts:
+            self.read_saying(last)
+            yield from self.index.called.get(last, ())
+
+    def read_all(self) -> Index:
+        if self.deferred:
+            self._read(list(self.deferred))
+        return self.index
+
+    def read_saying(self, word: str) -> None:
+        """Read the functions in whose text a word stands."""
+        if self.deferred and word not in self.asked:
+            self.asked.add(word)
+            spelled = word.encode()
+            self._read([one for one in self.deferred if says(self.data, spelled, one.start, one.end)])
+
+    def read_definition(self, name: str, scope: Scope) -> None:
+        """Read what may bind a name in a module or in a class of it."""
+        if scope is self.scope and b"global " in self.data:
+            self.read_saying(name)
+        elif name not in self.asked:
+            self._read([one for one, home in self.deferred.items() if one.name == name and home is scope])
+
+    def _read(self, wanted: Iterable[Deferred]) -> None:
+        for one in wanted:
+            home = self.deferred.pop(one)
+            known = len(self.index.bindings)
+            if self.build is not None:
+                self.build(one, home)
+            for binding in self.index.bindings[known:]:
+                for scope in (self.scope, home):
+                    scope.names.get(binding.name, []).sort(key=_line)
+                home.set_names.get(binding.name, []).sort(key=_line)
 
     @property
     def is_test(self) -> bool:
@@ -201,13 +319,28 @@ class Module:
         return is_benchmark(self.path.removeprefix(self.above))
 
 
+def says(data: bytes, word: bytes, start: int = 0, end: int | None = None) -> bool:
+    """Whether the word stands there on its own. A pattern with `\\b` before it would be tried at every byte."""
+    end = len(data) if end is None else end
+    at = data.find(word, start, end)
+    while at >= 0:
+        around = data[at - 1 : at] + data[at + len(word) : at + len(word) + 1]
+        if not around.translate(NOT_IN_WORDS).strip():
+            return True
+        at = data.find(word, at + 1, end)
+    return False
+
+
 def last_name(expr: ast.expr) -> str:
     """The last name of what is called: `f` of `f`, `a.f`, `f(1)` and `a.f()`."""
-    while isinstance(expr, ast.Call):
+    while expr.__class__ is ast.Call:  # classes are compared: nobody is asked more often
         expr = expr.func
-    if isinstance(expr, ast.Attribute):
-        return expr.attr
-    return expr.id if isinstance(expr, ast.Name) else ""
+    kind = expr.__class__
+    return expr.attr if kind is ast.Attribute else expr.id if kind is ast.Name else ""  # type: ignore[attr-defined]
+
+
+def _line(binding: Binding) -> int:
+    return getattr(binding.node, "lineno", 0)
 
 
 def place_of(module: Module, node: ast.AST) -> Place:

@@ -241,7 +241,7 @@ class _Reader:
         if owner is None or owner.kind != "object" or owner.scope is None:
             known = owner is not None and owner.kind == "name" and not _may_be_dataset(owner.name)
             return None if known else Pipeline("", None)
-        bindings = owner.scope.attributes.get(expr.attr, [])
+        bindings = owner.scope.set_on_self(expr.attr)
         here = [b for b in bindings if b.where.scope is scope]
         binding = _last(here, expr) if here else (bindings[-1] if bindings else None)
         if binding is None:
@@ -268,7 +268,7 @@ def _in_other_arm(binding: Binding, use: ast.Name | ast.Attribute) -> bool:
     if not binding.where.tests:
         return False
     line = getattr(binding.node, "lineno", 0)
-    for choice in binding.where.scope.module.choices:
+    for choice in binding.where.scope.module.index.choices:
         if choice.test in binding.where.tests and choice.orelse:
             start, end = choice.orelse[0].lineno, choice.orelse[-1].end_lineno or 0
             if start <= use.lineno <= end and line < start:
@@ -292,4 +292,4 @@ def _marked(stages: tuple[Stage, ...], call: Call) -> tuple[Stage, ...]:
 
 def call_at(node: ast.Call, scope: Scope) -> Call:
     """The Call of a call expression."""
-    return Call(node, scope.module.contexts[node])
+    return Call(node, scope.module.index.contexts[node])

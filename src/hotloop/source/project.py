@@ -51,7 +51,7 @@ class _Modules(dict[str, Module]):
     """The modules that are checked, by path. Others are found by name, and stay out of sight of whoever iterates."""
 
     def __init__(self, files: Files, chosen: Iterable[Path]) -> None:
-        super().__init__((module.path, module) for module in map(files.module, chosen) if module)
+        super().__init__((module.path, module) for file in chosen if (module := files.module(file, whole=True)))
         self._files = files
 
     def __missing__(self, path: str) -> Module:
@@ -147,7 +147,7 @@ class Project:
     def bindings(self, name: str, scope: Scope) -> list[Binding]:
         """The bindings of a name as code in `scope` sees it."""
         owner = scope.owner(name)
-        return owner.bindings[name] if owner else []
+        return owner.bound(name) if owner else []
 
     def literal(self, name: str, scope: Scope) -> tuple[ast.expr, Scope] | None:
         """The one expression that a name is assigned, and where, through imports of the project's own modules."""
@@ -227,7 +227,7 @@ class Project:
         base, _, name = dotted.rpartition(".")
         home = self._find_module(base or ".", module) if base or dotted.startswith(".") else None
         if home and home is not module:
-            if name in home.scope.bindings:
+            if home.scope.bound(name):
                 return self._told(home.scope, name, depth + 1)
             if starred := self._from_stars(name, home.scope, depth + 1):
                 return starred
@@ -249,7 +249,7 @@ class Project:
 
     def _resolve_attribute(self, owner: Value, attribute: str, depth: int) -> Value | None:
         if owner.kind == "module":
-            home = self.files.module(self.root / owner.name)
+            home = self.files.module_at(owner.name)
             return self._resolve_member_of_module(home, attribute, depth) if home else None
         if owner.kind in ("object", "class") and owner.scope is not None:
             return self.member(owner.scope, attribute, depth)
@@ -261,12 +261,12 @@ class Project:
         return self._told(module.scope, attribute, depth) or self._from_stars(attribute, module.scope, depth)
 
     def _told(self, scope: Scope, name: str, depth: int) -> Value | None:
-        bindings = scope.bindings.get(name, [])
+        bindings = scope.bound(name)
         return self._first_told(reversed(bindings), len(bindings), depth)
 
     def _from_stars(self, name: str, scope: Scope, depth: int) -> Value | None:
         """What `from somewhere import *` brings under that name, of the project's own modules and of TensorFlow."""
-        if "*" not in scope.module.scope.bindings or hasattr(builtins, name):
+        if not scope.module.scope.bound("*") or hasattr(builtins, name):
             return None
         key = (scope.module.path, name)
         if key not in self._starred:
@@ -275,7 +275,7 @@ class Project:
         return self._starred[key]
 
     def _find_starred(self, name: str, scope: Scope, depth: int) -> Value | None:
-        for binding in scope.module.scope.bindings.get("*", []) if depth < DEPTH else ():
+        for binding in scope.module.scope.bound("*") if depth < DEPTH else ():
             base = binding.imported.removesuffix("*").rstrip(".") or "."
             home = self._find_module(base, scope.module)
             if home is None and canonical(base).startswith(("tf", "keras")):
@@ -287,7 +287,7 @@ class Project:
 
     def member(self, owner: Scope, attribute: str, depth: int = 0) -> Value | None:
         """An attribute of a project class: defined in it, set on `self`, or of its bases (`keras.Model().predict`)."""
-        bindings = [*reversed(owner.bindings.get(attribute, [])), *reversed(owner.attributes.get(attribute, []))]
+        bindings = [*reversed(owner.bound(attribute)), *reversed(owner.set_on_self(attribute))]
         if value := self._first_told(bindings, len(bindings), depth):
             return value
         if bindings and self._links.linking:
@@ -303,9 +303,9 @@ class Project:
         return None
 
     def bases(self, owner: Scope) -> list[Value]:
-        if not isinstance(owner.node, ast.ClassDef) or owner.parent is None:
+        if not isinstance(owner.definition, ast.ClassDef) or owner.parent is None:
             return []
-        found = (self.resolve(base, owner.parent) for base in owner.node.bases)
+        found = (self.resolve(base, owner.parent) for base in owner.definition.bases)
         return [base for base in found if base]
 
     def ancestry(self, owner: Scope, depth: int = 0) -> Iterator[str]:
@@ -478,4 +478,4 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
 def _is_drawn(flag: ast.Name | ast.Attribute, scope: Scope) -> bool:
     """`for state, done in batch: if not done`: another one in each step, and no memory of an earlier one."""
     owner = scope.owner(flag.id) if isinstance(flag, ast.Name) else None
-    return owner is not None and any(b.kind in ("target", "other") for b in owner.bindings[flag.id])  # type: ignore[union-attr]
+    return owner is not None and any(b.kind in ("target", "other") for b in owner.bound(flag.id))  # type: ignore[union-attr]

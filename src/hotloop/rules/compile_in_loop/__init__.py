@@ -45,7 +45,7 @@ MAKES = re.compile(r"make_(train|test|predict)_function")
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        for call in module.calls:
+        for call in module.calls_of("compile", *filter(MAKES.fullmatch, module.called)):
             func = call.node.func
             if not (isinstance(func, ast.Attribute) and _compiles(call, func.attr)):
                 continue

@@ -29,7 +29,7 @@ class Group:
 
 
 def groups(module: Module, project: Project) -> Iterator[Group]:
-    runs = {id(call.where.statement): call for call in module.calls if _is_run(call, project)}
+    runs = {id(call.where.statement): call for call in module.calls_of("run") if _is_run(call, project)}
     for block in _blocks(list(runs.values())):
         group: list[Call] = []
         for statement in block:

@@ -56,9 +56,7 @@ STEPS = {"train_on_batch", "train_step", "training_step"}
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         yield from _switched_off(module, project)
-        for call in module.calls:
-            if not ASKED.search(call.last):
-                continue
+        for call in module.calls_of(*filter(ASKED.search, module.called)):
             name = project.name_of(call.node.func, call.where.scope)
             if name == "tf.data.experimental.enable_debug_mode":
                 message = (

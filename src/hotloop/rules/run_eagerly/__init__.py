@@ -62,7 +62,7 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _models(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context, str]]:
     """`model.compile(..., run_eagerly=True)` and `model.run_eagerly = True`."""
-    for call in module.calls:
+    for call in module.calls_of("compile"):
         func = call.node.func
         for keyword in call.node.keywords:
             if keyword.arg == "run_eagerly" and isinstance(func, ast.Attribute) and func.attr == "compile":
@@ -108,7 +108,7 @@ def _is_main(test: ast.expr) -> bool:
 
 def _cannot_be_compiled(module: Module) -> bool:
     """A Keras step of this file takes values out of its tensors, which only works eagerly."""
-    for call in module.calls:
+    for call in module.calls_of("numpy"):
         func, scope = call.node.func, call.where.scope
         if isinstance(func, ast.Attribute) and func.attr == "numpy" and scope.is_method and scope.name in PYTHON_STEPS:
             return True
