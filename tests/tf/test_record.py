@@ -344,6 +344,19 @@ def test_a_seed_makes_two_runs_equal(folder: Path, eager: Made) -> None:
     assert len(again.observables) == 40
 
 
+def test_a_seed_holds_in_the_graphs_that_a_program_makes(folder: Path) -> None:
+    text = """\
+    import tensorflow.compat.v1 as tf
+    for _ in range(2):
+        tf.reset_default_graph()
+        with tf.Graph().as_default(), tf.Session() as session:
+            print(session.run(tf.random.normal([2])))
+    """
+    _, completed = run(folder, "graphs.py", text, seed=3, sample=False)
+    first, second = completed.stdout.splitlines()
+    assert first == second
+
+
 # -- harm --------------------------------------------------------------------------------------------------------------
 
 

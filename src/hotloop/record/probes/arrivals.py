@@ -71,6 +71,9 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ]
         for_keras.append(("predictions", observer.install_keras))
 
+    if options["seed"] is not None:
+        for_tensorflow.append(("seeds of graphs", lambda log: observe.seed_graphs(log, int(options["seed"]))))
+
     def seed() -> None:
         if options["seed"] is not None:
             observe.seed_everything(int(options["seed"]))

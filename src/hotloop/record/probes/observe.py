@@ -71,6 +71,16 @@ def seed_everything(seed: int) -> None:
         tensorflow.random.set_seed(seed)
 
 
+def seed_graphs(log: Log, seed: int) -> None:
+    """A graph that the program makes, or gets for the default one that it drops, has no seed of its own."""
+
+    def made(graph: Any, seconds: float, result: Any) -> None:
+        if result is not FAILED and graph.seed is None:
+            graph.seed = seed
+
+    watch(log, part("tensorflow.python.framework.ops:Graph"), "__init__", lambda args, kwargs: args[0], made)
+
+
 def _seed_generators(module: Any, seed: int) -> None:
     """`default_rng()` without a seed asks the system for one: give each another one, the same in every run."""
     original, made = module.default_rng, itertools.count(seed)
