@@ -62,7 +62,7 @@ def test_a_folder_is_cut_into_equal_parts_and_not_for_a_little_too_much(
     found = read(project(tmp_path, packages=1, modules=8), tmp_path)
     chosen = sorted(found.contents)
     size = found.size(chosen)
-    assert len(shards(found, chosen, int(size / 1.4), 1)) == 1
+    assert len(shards(found, chosen, int(size / 1.2), 1)) == 1
     parts = shards(found, chosen, int(size / 2.2), 1)
     assert [file for part in parts for file in part] == chosen
     assert len(parts) == 3

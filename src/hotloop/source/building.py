@@ -86,6 +86,8 @@ class _Builder:
         self.build(tree)
         scope_of = {tree: self.module.scope, **self.module.scope_of}
         self.module.deferred = {function: scope_of[homes[function.line]] for function in functions}
+        self.module.left_out = frozenset(function.name for function in functions)
+        self.module.sets_globals = b"global " in self.module.data
         self.module.build = self.build_function
         return True
 
@@ -138,8 +140,16 @@ class _Builder:
         stack = [node for node in reversed(nodes) if node.__class__ not in LEAVES]
         while stack:
             node = stack.pop()
-            while node.__class__ is ast.Attribute:  # every other node is one
-                node = node.value
+            while True:
+                if node.__class__ is ast.Attribute:  # most nodes are one of these
+                    node = node.value
+                elif node.__class__ is ast.Call:
+                    self._call(node, where)
+                    stack += [k.value for k in reversed(node.keywords) if k.value.__class__ not in LEAVES]
+                    stack += [argument for argument in reversed(node.args) if argument.__class__ not in LEAVES]
+                    node = node.func
+                else:
+                    break
             kind = node.__class__
             if kind in LEAVES:
                 continue
@@ -326,7 +336,7 @@ class _Builder:
 
     # expressions
 
-    def visit_Call(self, node: ast.Call, where: Context) -> None:  # noqa: N802
+    def _call(self, node: ast.Call, where: Context) -> None:
         index = self.index
         call = Call(node, where)
         index.calls.append(call)

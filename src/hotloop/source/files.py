@@ -26,7 +26,7 @@ MADE = re.compile(rb"function\(")
 GIVEN = re.compile(rb"(\w+)[ \t]*(?::[^=\n]+)?=[^=\n]*$")
 ASSIGNED = re.compile(rb"\n(\w+)[ \t]*(?:=(?!=)|:)")
 WORD = re.compile(r"\w+")
-LEFT_WHOLE = 1.5  # times the size of a part: a folder up to that is not cut
+LEFT_WHOLE = 1.25  # times the size of a part: a folder up to that is not cut
 SMALL = 1_000_000  # bytes of source that one process reads as fast as two
 MANY = 20  # files: a name that stands in more of them is followed only into those that import where it is defined
 

@@ -234,7 +234,9 @@ class Module:
     cells: list[notebooks.CellMap] = field(default_factory=list)  # of a notebook: where the lines of `data` come from
     above: str = ""  # of a file outside of the root: the folder whose name says nothing of it
     deferred: dict[Deferred, Scope] = field(default_factory=dict)  # what was not read yet, and where it belongs
-    build: Callable[[Deferred, Scope], None] | None = None  # reads it
+    left_out: frozenset[str] = frozenset()  # the names of all that was deferred at first
+    sets_globals: bool = False
+    build: Callable[[Deferred, Scope], None] | None = None  # reads what was deferred
     asked: set[str] = field(default_factory=set)  # words, after which nothing that says them is left to read
 
     def __post_init__(self) -> None:
@@ -294,9 +296,9 @@ class Module:
 
     def read_definition(self, name: str, scope: Scope) -> None:
         """Read what may bind a name in a module or in a class of it."""
-        if scope is self.scope and b"global " in self.data:
+        if self.sets_globals and scope is self.scope:
             self.read_saying(name)
-        elif name not in self.asked:
+        elif name in self.left_out and name not in self.asked:
             self._read([one for one, home in self.deferred.items() if one.name == name and home is scope])
 
     def _read(self, wanted: Iterable[Deferred]) -> None:
