@@ -42,7 +42,6 @@ def check_files(
     `named` are read whatever they are called and speak of: somebody asked for them. `progress` hears how many of how
     many files are done.
     """
-    asked = all_rules() if rules is None else tuple(rules)
     if not low:  # what is said of tests and benchmarks is of low confidence
         real_root = root.resolve()
         real = dict(zip(files, resolved(files), strict=True))
@@ -52,6 +51,7 @@ def check_files(
     found = read(files, root)
     processes = min(cores(), PROCESSES)
     with _words_meanwhile(found, processes):
+        asked = all_rules() if rules is None else tuple(rules)  # which may be imported only now
         chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
     parts = shards(found, chosen, HELD // processes, processes)

@@ -136,7 +136,7 @@ def _ask(
 ) -> Report:
     from hotloop.check import check_files  # with all rules: an answer that is remembered needs none of them
 
-    return check_files(root, files, [find_rule(name) for name in rules], low, progress, named)
+    return check_files(root, files, map(find_rule, rules), low, progress, named)
 
 
 # -- standard input ----------------------------------------------------------------------------------------------------
