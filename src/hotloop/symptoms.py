@@ -17,8 +17,7 @@ OF_ITS_OWN = 0.5  # of a loop's growth, at least, that falls within its steps an
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 IDLE = 0.5  # of the loop, from which a device that does nothing is worth a word
 LOOKS = 8  # at a device during a loop: fewer say nothing, and they are a tenth of a second apart
-MUCH_COPIED = 1e8  # bytes a second to a device that are worth a word
-BUSY, MEMORY, RECEIVED = " busy", " memory", " received"  # how the series of a device are named, after the device
+BUSY, MEMORY = " busy", " memory"  # how the series of a device are named, after the device
 MEANWHILE = {
     "trace": "traced", "setup": "prepared", "input": "waited for input", "fetch": "copied results",
     "library": "was in the Python of libraries", "python": "was in its own Python",
@@ -45,7 +44,7 @@ def _of_loop(
     found = [
         _degrading(run),
         *(_leaking(run, *one, around) for one in held),
-        *(_idle(run, phases, one, recording.devices) for one in busy),
+        *(_idle(run, phases, one) for one in busy),
     ]
     return (symptom for symptom in found if symptom)
 
@@ -101,7 +100,7 @@ def _gained_within(run: LoopRun, memory: Series, outer: Sequence[float]) -> floa
     return gained / walked if walked else math.inf
 
 
-def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series, devices: Sequence[Series]) -> Symptom | None:
+def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series) -> Symptom | None:
     """Of the looks at a device during a loop, how much it did nothing, and what the loop did most meanwhile.
 
     Its first step traces, with the device idle: that is no more than a part of starting.
@@ -118,11 +117,7 @@ def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series, devices: Sequ
     most = max(beside, key=lambda phase: beside[phase], default="")
     share = beside.get(most, 0.0) / max(1e-9, sum(phases.values()))
     meanwhile = f"; the loop {MEANWHILE[most]} for {words.percent(share)} of its time" if share > 0.1 else ""
-    device = busy.name.removesuffix(BUSY)
-    copied = [one.values[i] for one in devices if one.name == device + RECEIVED for i in _within(run, one)]
-    rate = sum(copied) / len(copied) if copied else 0.0
-    received = f" and {words.size(rate)} a second were copied to it" if rate > MUCH_COPIED else ""
-    message = f"{device} was idle for {words.percent(idle)} of the time{meanwhile}{received}"
+    message = f"{busy.name.removesuffix(BUSY)} was idle for {words.percent(idle)} of the time{meanwhile}"
     return Symptom("idle-device", run.place, idle, "share", message)
 
 
