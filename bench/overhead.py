@@ -4,6 +4,7 @@ Two processes on a shared machine differ by more than what is measured here; nei
 Plain means: no ticks (the code as it is written), the recorder's thread ended, operations uncounted, probes deaf.
 The peers are measured while they watch: what they need to start, to stop and to write in the end is left out, as is
 ours. The recorder's thread goes on in each part where it stopped in the one before: what it writes in between counts.
+`tf.profiler` does most of its work when it stops, the more the longer it watched: it is measured with that as well.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import runpy
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,7 @@ PROGRAMS = {
     "eager_ops": 1.10,
     "python_loop": 1.10,
 }
-PEERS = ("cProfile", "pyinstrument", "tf.profiler")
+PEERS = ("cProfile", "pyinstrument", "tf.profiler", "tf.profiler to its end")
 WARM = 12  # rounds before the first that counts: traces, caches, the recorder's first and densest second
 
 PACKAGES = ("hotloop", "tensorflow", "tensorflow-cpu", "tensorflow_cpu", "keras", "numpy", "pyinstrument")
@@ -58,7 +60,7 @@ def measure(name: str, rounds: int, peers: bool) -> dict[str, list[float]]:
             "hotloop": lambda: _on(stage, ticked["part"]),
         }
         if peers:
-            for peer, watch in zip(PEERS, (_c_profile, _pyinstrument, _tf_profiler), strict=True):
+            for peer, watch in zip(PEERS, (_c_profile, _pyinstrument, _tf_profiler, _to_its_end), strict=True):
                 ways[peer] = lambda watch=watch: _off(stage, lambda: watch(plain, scratch))  # type: ignore[misc]
         found: dict[str, list[float]] = {way: [] for way in ways}
         for number in range(WARM + rounds):
@@ -98,6 +100,12 @@ def _tf_profiler(part: Part, scratch: str) -> float:
 
     with tf.profiler.experimental.Profile(f"{scratch}/profile"):
         return part()
+
+
+def _to_its_end(part: Part, scratch: str) -> float:
+    started = time.perf_counter()
+    _tf_profiler(part, scratch)
+    return time.perf_counter() - started
 
 
 def compared(found: dict[str, list[float]], limit: float) -> dict[str, Any]:

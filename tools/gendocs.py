@@ -101,10 +101,11 @@ def overhead(costs: dict[str, Any]) -> str:
     """Time of each program's loop while somebody watches, against nobody."""
     if not costs["results"]:
         return ""
-    tools = list(next(iter(costs["results"].values()))["ratios"])
+    tools = list(dict.fromkeys(tool for result in costs["results"].values() for tool in result["ratios"]))
     rows = [f"| program | {' | '.join(tools)} | limit for hotloop |", "|---" * (len(tools) + 2) + "|"]
     for name, result in costs["results"].items():
-        cells = [_interval(one["ratio"], one["interval"]) for one in result["ratios"].values()]
+        said = {tool: _interval(one["ratio"], one["interval"]) for tool, one in result["ratios"].items()}
+        cells = [said.get(tool, "") for tool in tools]
         rows.append(f"| {name} | {' | '.join(cells)} | {result['limit']:.2f} |")
     return "\n".join(rows) + f"\n\nRatios of time, {costs['rounds']} rounds; 95% intervals; {_where(costs)}."
 
