@@ -32,9 +32,6 @@ LEFT_ALONE = {
         "def build(n):\n    return tf.zeros([n])\n"
         "for n in images:\n    tf.reset_default_graph()\n    y = build(n)\n    with tf.Session() as s:\n        s.run(y)"
     ),
-    "closed in a finally": (
-        "for i in images:\n    s = tf.Session(graph=G)\n    try:\n        s.run('x', {'i:0': i})\n    finally:\n        s.close()"
-    ),
     "a with that also opens the step's file": (
         "for p in paths:\n    with tf.Session(graph=G) as s, open(p) as f:\n        s.run('x', {'i:0': f.read()})"
     ),
