@@ -8,7 +8,8 @@ import pytest
 
 from hotloop import check
 from hotloop.source import files, read
-from hotloop.source.files import says, shards
+from hotloop.source.files import shards
+from hotloop.source.module import says
 
 STEP = """\
 import tensorflow as tf
