@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,16 @@ if __name__ == "__main__":
 
 def without_addresses(text: bytes) -> str:
     return re.sub(r"0x[0-9a-f]+|\b\d{9,}\b", "", text.decode())
+
+
+def test_a_program_begun_in_the_background_still_does_not_hear_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text("import signal; print(signal.getsignal(signal.SIGINT))", encoding="utf-8")
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        _, seen = record(["program.py"], cwd=tmp_path, capture=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert seen.stdout.split() == [b"%d" % signal.SIG_IGN]
 
 
 @pytest.mark.parametrize("argument", ["exit", "abort"])

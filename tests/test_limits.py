@@ -142,7 +142,12 @@ def test_ctrl_c_ends_the_program_as_usual_and_is_still_reported(tmp_path: Path, 
 
     def interrupted(*command: str) -> tuple[int, str]:
         process = subprocess.Popen(
-            [sys.executable, *command], cwd=tmp_path, stdout=-1, stderr=-1, start_new_session=True
+            [sys.executable, *command],
+            cwd=tmp_path,
+            stdout=-1,
+            stderr=-1,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # should these tests be in the background
         )
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"

@@ -118,7 +118,8 @@ def _run(
     command: list[str], limit: Limit, mark: Path, *, capture: bool, cwd: Path | None, env: Mapping[str, str] | None
 ) -> Completed:
     pipe = subprocess.PIPE if capture else None
-    with _interrupts_left_to_the_child():
+    background = limit == NO_LIMIT and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    with _interrupts_left_to_the_child(unheard=background):
         process = subprocess.Popen(command, stdout=pipe, stderr=pipe, cwd=cwd, env=dict(env) if env else None)
         stdout, stderr = process.communicate() if limit == NO_LIMIT else _wait(process, limit, mark)
     stopped = mark.exists()
@@ -150,9 +151,15 @@ def _kill(pid: int) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_left_to_the_child() -> Iterator[None]:
-    """Ctrl-C reaches the program through the terminal; we stay to report what it did until then."""
-    if threading.current_thread() is not threading.main_thread():
+def _interrupts_left_to_the_child(*, unheard: bool) -> Iterator[None]:
+    """Ctrl-C reaches the program through the terminal; we stay to report what it did until then.
+
+    `unheard`: nobody hears it, as in a shell's background. A program that shall be stopped has to hear it even there.
+    """
+    ignored = (
+        signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+    )  # begun in the background, as the program alone would be
+    if ignored or threading.current_thread() is not threading.main_thread():
         yield
         return
     # A handler, not SIG_IGN: what is ignored stays ignored in the child.
