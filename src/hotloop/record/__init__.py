@@ -156,10 +156,7 @@ def _interrupts_left_to_the_child(*, unheard: bool) -> Iterator[None]:
 
     `unheard`: nobody hears it, as in a shell's background. A program that shall be stopped has to hear it even there.
     """
-    ignored = (
-        signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-    )  # begun in the background, as the program alone would be
-    if ignored or threading.current_thread() is not threading.main_thread():
+    if unheard or threading.current_thread() is not threading.main_thread():
         yield
         return
     # A handler, not SIG_IGN: what is ignored stays ignored in the child.
