@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,22 @@ def test_a_loop_that_slows_down_is_degrading_by_so_much_per_thousand_steps() -> 
 
 def test_a_steady_loop_in_steady_memory_has_no_symptom() -> None:
     assert diagnose(recording([MAIN], rss=memory(4, lambda t: 1e9)), []).symptoms == ()
+
+
+@pytest.mark.parametrize(("power", "explained"), [(1, True), (2, True), (3, False)])
+def test_a_loop_whose_inputs_grow_is_not_degrading_nor_leaking_unless_it_slows_down_much_faster(
+    power: int, explained: bool
+) -> None:
+    sizes = [1.0 + index / 50 for index in range(200)]
+    steps = [0.01 * size**power for size in sizes]
+    ran = recording([loop(10, 20, steps)], [sample("compute", sum(steps), 12)], seconds=sum(steps))
+    handed = Series("inputs", "elements", tuple(accumulate(steps, initial=0.0)), tuple(accumulate(sizes, initial=0.0)))
+    assert [s.kind for s in diagnose(ran, []).symptoms] == ["degrading"]
+    fed = replace(ran, inputs=replace(handed, values=tuple(1e5 * value for value in handed.values)))
+    assert [s.kind for s in diagnose(fed, []).symptoms] == ([] if explained else ["degrading"])
+    grows = memory(sum(steps), lambda t: 1e9 + 6e7 * t / sum(steps))
+    assert "leaking" in {s.kind for s in diagnose(replace(ran, memory=grows), []).symptoms}
+    assert ("leaking" in {s.kind for s in diagnose(replace(fed, memory=grows), []).symptoms}) is not explained
 
 
 def test_memory_that_grows_with_the_steps_is_a_leak_of_so_many_bytes_per_step() -> None:

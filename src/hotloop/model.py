@@ -223,6 +223,9 @@ class Recording:
     exit: Exit = Exit()
     devices: tuple[Series, ...] = ()  # `GPU:0 memory` in bytes, `GPU:0 busy` as a share; at: as for memory
     version: int = RECORDING_VERSION
+    inputs: Series = Series(
+        "inputs", "elements"
+    )  # handed to compiled functions, sessions and models so far; at: as above
 
     @property
     def seconds(self) -> float:

@@ -96,6 +96,25 @@ def growth(at: Sequence[float], values: Sequence[float]) -> Trend:
     return Trend(line.slope, line.low, line.high, line.start, line.end, rises)
 
 
+def with_its_input(clock: Sequence[float], at: Sequence[float], handed: Sequence[float]) -> float:
+    """How much more a step is handed in the last third of a loop than in the first, if that may be why it takes longer.
+
+    `clock`: when steps began. `handed`: so much until `at`. 0: it is handed no more, or takes longer than even the
+    square of that would.
+    """
+    third = len(clock) // 3
+    if third < 1 or len(at) < 2:
+        return 0.0
+    import numpy as np
+
+    ends = [clock[0], clock[third], clock[-1 - third], clock[-1]]
+    before, _, after = np.diff(np.interp(ends, at, handed)) / third
+    soon, _, late = np.diff(ends) / third
+    if before <= 0 or after < SUBSTANTIAL * before or late > SUBSTANTIAL * soon * (after / before) ** 2:
+        return 0.0
+    return float(after - before)
+
+
 def linear(at: Sequence[float], values: Sequence[float]) -> bool:
     """Whether the points lie on a line so well that even a small slope is no accident."""
     import numpy as np

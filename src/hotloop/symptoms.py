@@ -17,6 +17,7 @@ OF_ITS_OWN = 0.5  # of a loop's growth, at least, that falls within its steps an
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 IDLE = 0.5  # of the loop, from which a device that does nothing is worth a word
 LOOKS = 8  # at a device during a loop: fewer say nothing, and they are a tenth of a second apart
+BYTES_OF_ONE = 400  # at most, that computing needs for each element it is handed: what lies between included
 BUSY, MEMORY = " busy", " memory"  # how the series of a device are named, after the device
 MEANWHILE = {
     "trace": "traced", "setup": "prepared", "input": "waited for input", "fetch": "copied results",
@@ -42,18 +43,18 @@ def _of_loop(
     held += [(f"memory of {s.name.removesuffix(MEMORY)}", s) for s in recording.devices if s.name.endswith(MEMORY)]
     busy = [s for s in recording.devices if s.name.endswith(BUSY)]
     found = [
-        _degrading(run),
-        *(_leaking(run, *one, around) for one in held),
+        _degrading(run, recording),
+        *(_leaking(run, *one, around, recording) for one in held),
         *(_idle(run, phases, one) for one in busy),
     ]
     return (symptom for symptom in found if symptom)
 
 
-def _degrading(run: LoopRun) -> Symptom | None:
+def _degrading(run: LoopRun, recording: Recording) -> Symptom | None:
     if not run.counted:
         return None  # it went uncounted because nothing happens in it
     line = series.trend(run.step_seconds.at, run.step_seconds.values)
-    if not line.significant or run.seconds < NOTICEABLE:
+    if not line.significant or run.seconds < NOTICEABLE or _fed_more(run, recording):
         return None
     start, end = words.duration(line.start), words.duration(line.end)
     message = f"step time grows from {start} to {end} over {words.plural(run.steps, 'step')}"
@@ -61,7 +62,9 @@ def _degrading(run: LoopRun) -> Symptom | None:
     return Symptom("degrading", run.place, per_thousand[0], "seconds/1000 steps", message, per_thousand[1])
 
 
-def _leaking(run: LoopRun, name: str, memory: Series, around: Sequence[Sequence[float]]) -> Symptom | None:
+def _leaking(
+    run: LoopRun, name: str, memory: Series, around: Sequence[Sequence[float]], recording: Recording
+) -> Symptom | None:
     import numpy as np
 
     clock = run.clock
@@ -78,6 +81,8 @@ def _leaking(run: LoopRun, name: str, memory: Series, around: Sequence[Sequence[
         return None
     if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(steps, levels)):
         return None
+    if rise < BYTES_OF_ONE * _fed_more(run, recording):
+        return None  # larger steps need more room
     if any(_gained_within(run, memory, outer) < OF_ITS_OWN * line.slope for outer in around):
         return None  # it rises when the loop is entered, with another model say, and not with its steps
     each, total = words.size(line.slope), words.size(rise)
@@ -119,6 +124,10 @@ def _idle(run: LoopRun, phases: Mapping[str, float], busy: Series) -> Symptom | 
     meanwhile = f"; the loop {MEANWHILE[most]} for {words.percent(share)} of its time" if share > 0.1 else ""
     message = f"{busy.name.removesuffix(BUSY)} was idle for {words.percent(idle)} of the time{meanwhile}"
     return Symptom("idle-device", run.place, idle, "share", message)
+
+
+def _fed_more(run: LoopRun, recording: Recording) -> float:
+    return series.with_its_input(run.clock.values, recording.inputs.at, recording.inputs.values)
 
 
 def _within(run: LoopRun, seen: Series) -> Sequence[int]:

@@ -88,6 +88,7 @@ class Log:
         self.doing = ""  # a phase that frames cannot show, set by a probe while it lasts
         self.traced = 0.0  # seconds of tracing so far
         self.happened = 0
+        self.handed = 0.0  # elements, to whatever computes: a step that is handed more may take longer
         self._tallies: dict[tuple[str, str, Stack], Tally] = {}
 
     def now(self) -> float:

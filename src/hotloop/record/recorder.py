@@ -35,6 +35,7 @@ class Recorder:
         self.memory: Callable[[], Series] = lambda: Series("rss", "bytes")
         self.phases: Callable[[], tuple[Series, ...]] = tuple
         self.devices: Callable[[], tuple[Series, ...]] = tuple
+        self.inputs: Callable[[], Series] = lambda: Series("inputs", "elements")
         self.observables: list[Mapping[str, Any]] = []
         self.meta: dict[str, Any] = {
             "program": frames.relative(str(program)),
@@ -121,6 +122,7 @@ class Recorder:
             tuple(self.observables),
             self.exit,
             self.devices(),
+            inputs=self.inputs(),
         )
 
     def write(self) -> None:

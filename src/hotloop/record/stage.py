@@ -114,8 +114,15 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
 
 def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:
     track = Gauge(rss_reader())
-    clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, lambda: track.look(recorder.log.now()))
-    recorder.memory = track.series
+    inputs = Gauge(lambda: recorder.log.handed, "inputs", "elements")
+
+    def look() -> None:
+        now = recorder.log.now()
+        track.look(now)
+        inputs.look(now)
+
+    clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, look)
+    recorder.memory, recorder.inputs = track.series, inputs.series
     recorder.living["peak_rss"] = lambda: max(int(track.peak), peak_rss())
 
 

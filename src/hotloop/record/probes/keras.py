@@ -98,6 +98,7 @@ class KerasLoops:
                 call.track.marks.append(-perf_counter_ns())
             batches = call.batches
             call.kind, call.track, call.batches = before
+            log.handed += rows
             tracing = log.traced - traced
             log.emit(
                 kind,

@@ -67,6 +67,7 @@ def install(log: Log) -> None:
         seen = sessions.get(this)
         if seen is None:
             seen = sessions[this] = _Seen()
+        log.handed += _elements(feeds)
         key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
         if not cold and len(seen.keys) == 1:  # as the run before, and there is no other value that could be computed
@@ -110,6 +111,10 @@ def _is_again(seen: _Seen, fetched: Any, feeds: Any) -> bool:
     except TypeError:  # a number or a list, of which there may be two alike
         seen.latest = (), {}
     return same
+
+
+def _elements(feeds: Any) -> int:
+    return sum([getattr(fed, "size", 1) for fed in feeds.values()]) if isinstance(feeds, dict) else 0
 
 
 def _updates(fetches: Any) -> bool:

@@ -17,6 +17,7 @@ from hotloop.record.probes.watch import FAILED, operations, part, watch
 
 _COMPARED = 4  # comparing with all of a 300-entry cache costs 45%
 LONG = 0.1  # seconds of a trace, from which it is asked why
+_ARGUMENTS = 8  # of a call, whose size is looked at: what a function captures follows them
 _NAME = re.compile(r"^__(?:inference|forward|backward)_(.+?)_\d+$")
 
 CodeKey = tuple[str, int, str]
@@ -166,6 +167,7 @@ class Traces:
             before = log.doing
             if not calls.runs:
                 log.doing = "trace"  # the first execution carries TensorFlow's preparation of the function
+            log.handed += _elements(args)
             return calls, before
 
         def ends(state: Any, seconds: float, result: Any) -> None:
@@ -190,6 +192,14 @@ class Traces:
         assert calls.trace is not None
         calls.trace.add(extra, {"first_run_seconds": extra}, count=0)
         log.traced += extra
+
+
+def _elements(args: tuple[Any, ...]) -> int:
+    """How many a compiled function is handed; 0 where this TensorFlow does not say."""
+    try:
+        return sum([tensor._num_elements() for tensor in args[2][:_ARGUMENTS]])
+    except (AttributeError, IndexError, TypeError):
+        return 0
 
 
 def unwrapped(function: Any) -> Any:

@@ -57,6 +57,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 def _is_explained(recording: Recording, loop: LoopRun) -> bool:
     """Whether something recurs in the loop that is known to slow it down: that has a name of its own."""
+    if series.with_its_input(loop.clock.values, recording.inputs.at, recording.inputs.values):
+        return True
     known = [
         e for e in recording.events if e.kind in KNOWN or (e.kind.startswith("trace.") and e.kind != "trace.first")
     ]
