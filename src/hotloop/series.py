@@ -108,6 +108,8 @@ def with_its_input(clock: Sequence[float], at: Sequence[float], handed: Sequence
     import numpy as np
 
     ends = [clock[0], clock[third], clock[-1 - third], clock[-1]]
+    if min(sum(ends[i] <= one <= ends[i + 1] for one in at) for i in (0, 2)) < 3:
+        return 0.0  # too few looks to tell how much went into either
     before, _, after = np.diff(np.interp(ends, at, handed)) / third
     soon, _, late = np.diff(ends) / third
     if before <= 0 or after < SUBSTANTIAL * before or late > SUBSTANTIAL * soon * (after / before) ** 2:
