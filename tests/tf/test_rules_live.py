@@ -65,10 +65,17 @@ def test_slow_and_fast_print_the_same_answer(rule: Rule, live: Runs) -> None:
 
 @of_every_runtime_rule
 def test_a_live_recording_of_slow_names_the_rule_and_the_line(rule: Rule, live: Runs) -> None:
-    report = diagnose_recording(live(rule, "slow").recording)
-    found = {(f.place.path, f.place.line, f.rule) for f in report.findings if f.rule == rule.name}
+    ran = live(rule, "slow")
+    found = named(rule, ran.recording)
+    for _ in range(2):  # a machine with other work may hide from one run that steps get slower
+        found = found or named(rule, record([program(rule, "slow")], cwd=ran.folder, seed=0, capture=True)[0])
     assert found
     assert found <= expectations(specimen(rule, "slow"))
+
+
+def named(rule: Rule, recording: Recording) -> set[tuple[str, int, str]]:
+    found = diagnose_recording(recording).findings
+    return {(f.place.path, f.place.line, f.rule) for f in found if f.rule == rule.name}
 
 
 @of_every_runtime_rule
