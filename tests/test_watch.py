@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
+from hotloop.record.probes.sessions import _elements
 from hotloop.record.probes.watch import FAILED, watch
 
 
@@ -57,3 +59,16 @@ def test_a_warning_meant_for_the_caller_of_what_is_watched_still_names_it(tmp_pa
     with pytest.warns(UserWarning, match="Old") as caught:
         names["Layer"]()
     assert caught[0].filename == __file__
+
+
+def test_what_is_fed_has_a_size_only_where_it_says_a_number() -> None:
+    class Picture:
+        size = (640, 480)
+
+    class Other:
+        def size(self) -> int:
+            return 6
+
+    fed = {"a": SimpleNamespace(size=12), "b": Picture(), "c": Other(), "d": 1.0}
+    assert _elements(fed) == 13
+    assert _elements(None) == 0

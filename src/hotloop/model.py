@@ -223,9 +223,7 @@ class Recording:
     exit: Exit = Exit()
     devices: tuple[Series, ...] = ()  # `GPU:0 memory` in bytes, `GPU:0 busy` as a share; at: as for memory
     version: int = RECORDING_VERSION
-    inputs: Series = Series(
-        "inputs", "elements"
-    )  # handed to compiled functions, sessions and models so far; at: as above
+    inputs: Series = Series("inputs", "elements")  # handed to whatever computes, in all until then; at: as for memory
 
     @property
     def seconds(self) -> float:

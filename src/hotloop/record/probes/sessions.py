@@ -114,7 +114,9 @@ def _is_again(seen: _Seen, fetched: Any, feeds: Any) -> bool:
 
 
 def _elements(feeds: Any) -> int:
-    return sum([getattr(fed, "size", 1) for fed in feeds.values()]) if isinstance(feeds, dict) else 0
+    """Of the arrays that are fed. A picture's `size` is a pair, and that of other libraries' tensors a method."""
+    sizes = [getattr(fed, "size", 1) for fed in feeds.values()] if isinstance(feeds, dict) else []
+    return sum([size for size in sizes if isinstance(size, int)])
 
 
 def _updates(fetches: Any) -> bool:
