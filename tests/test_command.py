@@ -16,7 +16,7 @@ from hotloop.record.command import understand
 
 PACKAGE = """\
 import sys
-print("imported", sys.argv, __name__)
+print("imported", sys.argv, __name__, flush=True)  # A pool ends its workers without asking whether they have flushed.
 """
 TOOL = """\
 "What it is for."

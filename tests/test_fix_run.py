@@ -121,7 +121,7 @@ def test_a_change_that_gains_nothing_is_not_offered(project: Path, capsys: pytes
     (project / "train.py").write_text(work)
     report = proved(capsys, "--run", "train.py 40", "--write")
     assert (report["changes"], report["diff"]) == ([], "")
-    assert report["trials"][0]["verdict"] in ("same", "inconclusive")
+    assert report["trials"][0]["verdict"] != "faster"
     assert (project / "train.py").read_text() == work
 
 

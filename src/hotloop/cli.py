@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -356,6 +355,8 @@ def _rules(arguments: argparse.Namespace) -> int:
 
 def _words(text: str) -> list[str]:
     """A program and its arguments as a shell would split them; an existing file is taken as it is."""
+    import shlex
+
     if Path(text).is_file():
         return [text]
     try:

@@ -56,7 +56,9 @@ def _at(revision: str, argv: Sequence[str]) -> Iterator[Contender]:
     with tempfile.TemporaryDirectory(prefix="hotloop-", ignore_cleanup_errors=True) as name:
         folder = Path(name) / (top.name or "project")
         with tarfile.open(fileobj=io.BytesIO(_git("-C", str(top), "archive", commit.decode().strip()))) as archive:
-            archive.extractall(folder, filter="fully_trusted")
+            # As an attribute, which a Python before 3.11.4 does not know and does not mind.
+            archive.extraction_filter = lambda member, _: member
+            archive.extractall(folder)
         _link_the_rest(top, folder)
         here = Path.cwd().resolve()
         cwd = folder / here.relative_to(top.resolve())
