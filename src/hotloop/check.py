@@ -21,7 +21,7 @@ from hotloop.source.building import collection_off
 from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 
-HELD = 10_000_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
+HELD = 6_000_000  # bytes of source that are held at a time, with what they lead to: some 400 MB, 530 with tests
 PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
 MUCH = 10_000_000  # bytes of source: with less, it takes longer to start a process than to do its work
 CAN_FORK = "fork" in multiprocessing.get_all_start_methods()

@@ -49,19 +49,21 @@ def _below(top: Path, excluded: Ignore) -> Iterator[tuple[Path, str, bool]]:
         if names & ENVIRONMENT and folder != start:
             continue
         ignores = (*inherited, read(Path(folder, ".gitignore"))) if ".gitignore" in names else inherited
+        place = os.path.join(top, folder[len(start) :].lstrip(os.sep))
         for entry in entries:
             is_folder = entry.is_dir(follow_symlinks=False)
             if not (_enters(entry.name) if is_folder else _is_source(entry)):
                 continue
-            path = entry.path.replace(os.sep, "/")
-            if ignored(path, is_folder, ignores) or ignored(path, is_folder, (excluded,)):
-                continue
+            if ignores or excluded.patterns:
+                path = entry.path.replace(os.sep, "/")
+                if ignored(path, is_folder, ignores) or ignored(path, is_folder, (excluded,)):
+                    continue
             if is_folder:
                 waiting.append((entry.path, ignores))
             else:
                 is_link = entry.is_symlink()
                 real = os.path.realpath(entry.path) if is_link else entry.path
-                yield top / entry.path[len(start) :].lstrip(os.sep), real, is_link
+                yield Path(place, entry.name), real, is_link
 
 
 def _enters(name: str) -> bool:
