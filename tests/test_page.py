@@ -140,7 +140,8 @@ class Page(HTMLParser):
 def report(tmp_path: Path) -> Report:
     (tmp_path / "train.py").write_text(SOURCE)
     meta = {"root": str(tmp_path), "argv": ["train.py"], "seconds": 12.0, "import_seconds": 2.0}
-    loops = (LoopSummary(RUN, 0.1, {"compute": 2.0, "trace": 8.0, "python": 0.9}),)
+    epochs = Series("epoch", "seconds", (0.0, 31.0, 71.0), (4.0, 4.0, 3.0))
+    loops = (LoopSummary(RUN, 0.1, {"compute": 2.0, "trace": 8.0, "python": 0.9}, epochs, ("epoch 2 is odd",)),)
     more = {"memory": MEMORY, "phases": PHASES, "events": EVENTS, "lines": LINES, "meta": meta}
     return Report("run", (FINDING,), (SLOWING,), loops, **more)  # type: ignore[arg-type]
 
@@ -175,7 +176,7 @@ def hostile(tmp_path: Path) -> Report:
         "run",
         (finding, replace(finding, place=place, fix=Fix(HOSTILE, (), "advice"))),
         (replace(SLOWING, loop=place, message=HOSTILE),),
-        (LoopSummary(replace(RUN, place=place, kind=HOSTILE), 0.1, {HOSTILE: 1.0}),),
+        (LoopSummary(replace(RUN, place=place, kind=HOSTILE), 0.1, {HOSTILE: 1.0}, remarks=(HOSTILE,)),),
         (replace(TRIAL, before=HOSTILE, after=HOSTILE, notes=(HOSTILE,)),),
         (Refusal(HOSTILE, place),),
         (Problem(HOSTILE, HOSTILE, HOSTILE),),
@@ -214,7 +215,31 @@ def test_the_steps_have_epochs_and_traces_marked_on_them(report: Report) -> None
     (marks,) = re.findall(r'class="mark" d="([^"]*)"', chart.partition("54 traces")[2].partition("<text")[0])
     assert 50 <= marks.count("M") <= 54
     assert 'class="line memory"' in chart
-    assert 'class="line alarm"' in chart
+    page = Page(text).text
+    assert "Epochs took 4.00 s, 4.00 s, 3.00 s." in page
+    assert "epoch 2 is odd" in page
+
+
+@pytest.mark.parametrize(
+    ("kind", "times", "corners"),
+    [("degrading", [0.1 + n / 200 for n in range(100)], 2), ("slowed", [0.1] * 50 + [0.2] * 50, 4)],
+)
+def test_a_loop_that_got_slower_has_the_line_or_the_levels_drawn(
+    report: Report, kind: str, times: list[float], corners: int
+) -> None:
+    summary = LoopSummary(loop(5, 7, times, path="train.py"), 0.1, {})
+    text = render(replace(report, loops=(summary,), symptoms=(replace(SLOWING, kind=kind),)), "html")
+    (drawn,) = re.findall(r'<polyline class="line alarm" points="([^"]*)"', text)
+    assert len(drawn.split()) == corners
+    assert 'class="line alarm"' not in render(replace(report, loops=(summary,), symptoms=()), "html")
+
+
+def test_many_epochs_are_drawn_without_names_and_summed_up(report: Report) -> None:
+    many = Series("epoch", "seconds", tuple(map(float, range(0, 100, 4))), (2.0, 3.0, *[1.0] * 23))
+    text = render(replace(report, loops=(replace(report.loops[0], epochs=many),)), "html")
+    assert "Epochs took 1.00 s to 3.00 s, half of them up to 1.00 s." in text
+    assert text.count('class="epoch"') == 25
+    assert "epoch 7" not in text
 
 
 def test_the_source_has_costs_in_its_margin_and_leads_to_the_causes(report: Report) -> None:

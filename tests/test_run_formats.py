@@ -15,7 +15,7 @@ import pytest
 from recordings import loop, recording
 
 from hotloop.cli import main
-from hotloop.model import Cost, Evidence, Finding, Place, Report, Symptom
+from hotloop.model import Cost, Evidence, Finding, Place, Report, Series, Symptom
 from hotloop.report import render
 
 LOOP = Place("train.py", 5, 0, 7, 80)
@@ -92,6 +92,20 @@ def test_fail_on_something_unknown_is_refused_before_the_program_runs(
     assert capsys.readouterr().err == (
         "hotloop: --fail-on takes any, degrading, leaking or a rule's name: there is no `slowness`.\n"
     )
+
+
+def test_a_loop_that_slowed_down_at_once_and_for_good_fails_as_degrading(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = [0.02] * 100 + [0.04] * 100
+    taken = recording([loop(5, 7, steps)], seconds=6.0)
+    times = tuple(n / 4 for n in range(25))
+    replace(taken, cpu=Series("cpu", "seconds", times, times)).save(tmp_path / "kept.json.gz")
+    assert main(["report", str(tmp_path / "kept.json.gz"), "--fail-on", "degrading"]) == 1
+    shown = capsys.readouterr()
+    assert "slowed at train.py:5." in shown.err
+    assert "▲ from step 101 on each step takes 40.0 ms instead of 20.0 ms" in shown.out
+    assert main(["report", str(tmp_path / "kept.json.gz"), "--fail-on", "leaking"]) == 0
 
 
 @pytest.mark.parametrize("format", ["terminal", "json", "sarif", "github", "junit"])

@@ -26,7 +26,7 @@ from hotloop.model import (
 )
 from hotloop.rules import Rule, all_rules
 from hotloop.settings import last_recording
-from hotloop.symptoms import LEAK_IN_ALL, symptoms
+from hotloop.symptoms import LEAK_IN_ALL, examined
 
 if TYPE_CHECKING:
     from hotloop.record import Limit
@@ -91,7 +91,6 @@ def diagnose_recording(recording: Recording) -> Report:
 def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Finding] = ()) -> Diagnosis:
     """Symptoms from the series, causes from the rules, merged with what the source says, ranked by cost."""
     nest = Nest(recording)
-    loops = summaries(nest)
     rules = tuple(rules)
     measured, problems = _measured(recording, rules)
     merged = merge(measured, static)
@@ -103,10 +102,11 @@ def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Findi
         (kept if _worth_a_line(recording, finding) else folded).append(finding)
     for finding, measurable in (one for one in unmeasured if one[0].cost is None):
         (folded if measurable else kept).append(finding)
+    symptoms, loops = examined(nest, summaries(nest))
     return Diagnosis(
-        symptoms=tuple(symptoms(nest, loops)),
+        symptoms=tuple(symptoms),
         findings=tuple(sorted(kept, key=_rank)),
-        loops=tuple(summary for _, summary in loops),
+        loops=tuple(loops),
         folded=tuple(sorted(folded, key=_rank)),
         problems=tuple(problems),
     )
@@ -221,7 +221,7 @@ def _only_static(
 ) -> list[tuple[Finding, bool]]:
     """What only the source says of loops that ran, and whether its rule measures (then it was cheap here)."""
     by_name = {rule.name: rule for rule in rules}
-    measurable = {rule.name for rule in rules if rule.diagnose}
+    measurable = {rule.name for rule in rules if rule.diagnose and not (rule.blind and rule.blind(recording))}
     taken = {_partner(finding, static) for finding in merged if finding.basis == "both"}
     return [
         (_priced_by(by_name.get(finding.rule), finding, recording), finding.rule in measurable)

@@ -224,6 +224,7 @@ class Recording:
     devices: tuple[Series, ...] = ()  # `GPU:0 memory` in bytes, `GPU:0 busy` as a share; at: as for memory
     version: int = RECORDING_VERSION
     inputs: Series = Series("inputs", "elements")  # handed to whatever computes, in all until then; at: as for memory
+    cpu: Series = Series("cpu", "seconds")  # that all threads computed, in all until then; at: as for memory
 
     @property
     def seconds(self) -> float:
@@ -310,6 +311,8 @@ class LoopSummary:
     run: LoopRun
     step_median: float
     phases: Mapping[str, float]
+    epochs: Series = Series("epoch", "seconds")  # how long each took; at: the step it began with
+    remarks: tuple[str, ...] = ()  # what changed within the loop and is worth knowing, but no ailment
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ ENOUGH_TO_RESAMPLE = 10
 SUBSTANTIAL = 1.3  # end over start: shared machines drift by less than this
 CLEAR = 3.0  # times the noise: neighbours that come to life raise both, a loop that slows down its steps alone
 FEW, SUBSTANTIAL_IN_FEW = 50, 1.5  # steps, in which a neighbour that comes to life looks like a trend
+LASTING = 10  # points on either side of a jump
+NOTICEABLE = 0.1  # of all time, on either side of a jump
+STRETCHES = 8  # of either side: a level that lasts is there in each of them
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,8 @@ def trend(at: Sequence[float], values: Sequence[float]) -> Trend:
     residuals = [y - (line.start + line.slope * (x - xs[0])) for x, y in zip(xs, ys, strict=True)]
     # A curve that starts flat has a fitted start below anything seen: the ends are kept within the data.
     start, end = (min(max(end, min(ys)), max(ys)) for end in (line.start, line.end))
-    spread = 1.4826 * median([abs(r - median(residuals)) for r in residuals])
-    jump = step_change(ys)
-    jumped = jump is not None and _misfit_of_jump(ys, jump) < sum(abs(r) for r in residuals)
+    spread = _spread(residuals)
+    jumped = _misfit_of_jump(ys, _split(ys)) < sum(abs(r) for r in residuals)
     substantial = SUBSTANTIAL if len(xs) >= FEW else SUBSTANTIAL_IN_FEW
     rises = line.low > 0 and end >= substantial * start and end - start > CLEAR * spread
     return Trend(line.slope, line.low, line.high, start, end, rises and not jumped)
@@ -127,20 +129,111 @@ def linear(at: Sequence[float], values: Sequence[float]) -> bool:
 
 
 def step_change(values: Sequence[float]) -> Jump | None:
-    """The one place that splits a series best into two levels (Pettitt's statistic), if they differ."""
+    """The one place that splits a series best into two levels, if they differ."""
+    if len(values) < FEWEST:
+        return None
+    found = _split(values)
+    low, high = sorted((found.before, found.after))
+    return found if high >= SUBSTANTIAL * low and high > 0 else None
+
+
+def _split(values: Sequence[float]) -> Jump:
+    """The best place for two levels to meet (Pettitt's statistic)."""
     import numpy as np
     from scipy.stats import rankdata
 
     n = len(values)
-    if n < FEWEST:
-        return None
     ranks = rankdata(values)
     after = np.arange(1, n)
     distance = np.abs(2 * np.cumsum(ranks)[:-1] - after * (n + 1))
     index = int(after[int(np.argmax(distance))])
-    before_level, after_level = median(values[:index]), median(values[index:])
-    low, high = sorted((before_level, after_level))
-    return Jump(index, before_level, after_level) if high >= SUBSTANTIAL * low and high > 0 else None
+    return Jump(index, median(values[:index]), median(values[index:]))
+
+
+def jump(values: Sequence[float]) -> Jump | None:
+    """The one step after warm-up from a lasting level of times to another, if that is what the series is.
+
+    Both levels hold for a while, in points and in time, and in each stretch of it: what comes and goes is a busy
+    machine. They differ by 30% or more (in a few steps, by half) and by three times the noise on either side, and
+    explain the series better than a line does.
+    """
+    cut = warm_up(values)
+    ys = values[cut:]
+    if len(ys) < 2 * LASTING or not all(map(math.isfinite, ys)) or (found := _settled(ys)) is None:
+        return None
+    sides = ys[: found.index], ys[found.index :]
+    low, high = sorted((found.before, found.after))
+    if high < (SUBSTANTIAL if len(ys) >= FEW else SUBSTANTIAL_IN_FEW) * low:
+        return None
+    if min(map(len, sides)) < LASTING or min(map(sum, sides)) < NOTICEABLE * sum(ys):
+        return None
+    if high - low <= CLEAR * max(map(_spread, sides)):
+        return None
+    middle = (low + high) / 2
+    rises = found.after > found.before
+    if any((median(part) > middle) is rises for part in _stretches(sides[0])):
+        return None
+    if any((median(part) > middle) is not rises for part in _stretches(sides[1])):
+        return None
+    line = _theil_sen([float(x) for x in range(len(ys))], list(ys))
+    if _misfit_of_jump(ys, found) >= sum(abs(y - line.start - line.slope * x) for x, y in enumerate(ys)):
+        return None
+    return Jump(cut + found.index, found.before, found.after)
+
+
+def _settled(values: Sequence[float]) -> Jump | None:
+    """Where two levels meet: Pettitt's place is pulled to the middle, so it is sought again with the levels known."""
+    import numpy as np
+
+    found = step_change(values)
+    for _ in range(3):
+        if found is None or found.before == found.after:
+            return None
+        gain = np.abs(np.subtract(values, found.after)) - np.abs(np.subtract(values, found.before))
+        index = int(np.argmax(np.cumsum(gain)[:-1])) + 1
+        if index == found.index:
+            break
+        found = Jump(index, median(values[:index]), median(values[index:]))
+    return found
+
+
+def _stretches(values: Sequence[float]) -> list[Sequence[float]]:
+    count = min(STRETCHES, len(values) // 5)
+    edges = [round(i * len(values) / count) for i in range(count + 1)]
+    return [values[a:b] for a, b in itertools.pairwise(edges)]
+
+
+def _spread(values: Sequence[float]) -> float:
+    """The noise around the middle, as a standard deviation that outliers do not move."""
+    middle = median(values)
+    return 1.4826 * median([abs(value - middle) for value in values])
+
+
+def stands_out(values: Sequence[float]) -> int | None:
+    """Which of a few values is far above all others, where those are alike; the first is not counted among them."""
+    if len(values) < 3:
+        return None
+    index = max(range(len(values)), key=lambda at: values[at])
+    others = [value for at, value in enumerate(values) if at not in (0, index)]
+    usual = median(others)
+    alike = len(others) > 1 and SUBSTANTIAL * min(others) >= usual and max(others) <= SUBSTANTIAL * usual
+    far = values[index] >= SUBSTANTIAL_IN_FEW * usual and values[index] - usual > CLEAR * _spread(others)
+    return index if alike and far else None
+
+
+def climbs(values: Sequence[float]) -> bool:
+    """Whether each of a few values is clearly above the one before, and the last far above the first."""
+    if len(values) >= FEWEST:
+        return trend([float(at) for at in range(len(values))], values).significant
+    rises = [b - a for a, b in itertools.pairwise(values)]
+    if len(rises) < 3 or values[-1] < SUBSTANTIAL_IN_FEW * values[0]:
+        return False
+    return min(rises) >= sum(rises) / len(rises) / 3
+
+
+def stride(at: Sequence[float]) -> float:
+    """How many steps, or seconds, lie between the points of an even series."""
+    return at[1] - at[0] if len(at) > 1 else 1.0
 
 
 def bootstrap_ratio(before: Sequence[float], after: Sequence[float]) -> tuple[float, float, float]:

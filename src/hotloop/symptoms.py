@@ -1,12 +1,15 @@
-"""What is seen of a loop before any cause: it gets slower, it grows, or it leaves the device idle."""
+"""What is seen of a loop before any cause: it gets slower, it grows, leaves the device idle, or its epochs differ."""
 
 from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from hotloop import series, words
+from hotloop import changes, series, words
+from hotloop.epochs import Epochs, each_longer, of_loops, one_stands_out
 from hotloop.loops import Nest
 from hotloop.model import LoopRun, LoopSummary, Recording, Series, Symptom
 
@@ -19,35 +22,88 @@ IDLE = 0.5  # of the loop, from which a device that does nothing is worth a word
 LOOKS = 8  # at a device during a loop: fewer say nothing, and they are a tenth of a second apart
 BYTES_OF_ONE = 400  # at most, that computing needs for each element it is handed: what lies between included
 BUSY, MEMORY = " busy", " memory"  # how the series of a device are named, after the device
+OF_STEP_TIME = {"degrading", "slowed", "changed"}
 MEANWHILE = {
     "trace": "traced", "setup": "prepared", "input": "waited for input", "fetch": "copied results",
     "library": "was in the Python of libraries", "python": "was in its own Python",
 }  # fmt: skip
 
 
-def symptoms(nest: Nest, loops: Iterable[tuple[int, LoopSummary]]) -> Iterator[Symptom]:
+@dataclass(frozen=True)
+class Remark:
+    """What is worth knowing of a loop, and no ailment."""
+
+    kind: str
+    message: str
+
+
+def examined(nest: Nest, loops: Sequence[tuple[int, LoopSummary]]) -> tuple[list[Symptom], list[LoopSummary]]:
+    """The symptoms of some loops, and the loops with their epochs and with what else there is to remark."""
+    held, told = of_loops(nest, [index for index, _ in loops])
+    said = _without_echo(nest, loops, held)
+    said += [(index, one) for index, epochs in told.items() for one in _of_epochs(nest, index, epochs, said)]
+    remarks: dict[int, list[str]] = defaultdict(list)
+    for index, one in said:
+        if isinstance(one, Remark):
+            remarks[index].append(one.message)
+    summaries = [
+        replace(
+            summary, epochs=held[index].each if index in held else summary.epochs, remarks=tuple(remarks.get(index, ()))
+        )
+        for index, summary in loops
+    ]
+    return [one for _, one in said if isinstance(one, Symptom)], summaries
+
+
+def _without_echo(
+    nest: Nest, loops: Iterable[tuple[int, LoopSummary]], epochs: Mapping[int, Epochs]
+) -> list[tuple[int, Symptom | Remark]]:
     """What a loop shares with one around it is said of the outer one alone."""
-    seen: dict[str, set[int]] = {}
+    said: list[tuple[int, Symptom | Remark]] = []
     for index, summary in loops:
         around = [nest.runs[other].clock.values for other in nest.around[index]]
-        for symptom in _of_loop(nest.runs[index], summary.phases, nest.recording, around):
-            if not seen.setdefault(symptom.kind, set()) & nest.around[index]:
-                seen[symptom.kind].add(index)
-                yield symptom
+        for one in _of_loop(nest.runs[index], summary.phases, nest.recording, around, epochs.get(index)):
+            if not any(_alike(one, other) and at in nest.around[index] for at, other in said):
+                said.append((index, one))
+    return said
+
+
+def _alike(one: Symptom | Remark, other: Symptom | Remark) -> bool:
+    return one.kind == other.kind or {one.kind, other.kind} <= OF_STEP_TIME
+
+
+def _of_epochs(
+    nest: Nest, index: int, epochs: Epochs, said: Sequence[tuple[int, Symptom | Remark]]
+) -> Iterator[Symptom | Remark]:
+    """How the epochs of a loop compare, where nothing has been said yet of how its steps do."""
+    told = {at for at, one in said if one.kind in OF_STEP_TIME}
+    if any(at == index or at in nest.around[index] or index in nest.around[at] for at in told):
+        return
+    place = nest.runs[index].place
+    if longer := each_longer(epochs, nest.recording):
+        yield Symptom("degrading", place, longer[1], "seconds/1000 steps", longer[0])
+    elif one := one_stands_out(epochs, nest.recording):
+        yield Remark("epoch", one)
 
 
 def _of_loop(
-    run: LoopRun, phases: Mapping[str, float], recording: Recording, around: Sequence[Sequence[float]]
-) -> Iterator[Symptom]:
+    run: LoopRun,
+    phases: Mapping[str, float],
+    recording: Recording,
+    around: Sequence[Sequence[float]],
+    epochs: Epochs | None,
+) -> Iterator[Symptom | Remark]:
     held = [("memory", recording.memory)]
     held += [(f"memory of {s.name.removesuffix(MEMORY)}", s) for s in recording.devices if s.name.endswith(MEMORY)]
     busy = [s for s in recording.devices if s.name.endswith(BUSY)]
-    found = [
-        _degrading(run, recording),
-        *(_leaking(run, *one, around, recording) for one in held),
+    leaks = [_leaking(run, *one, around, recording) for one in held]
+    found: list[Symptom | Remark | None] = [
+        _degrading(run, recording) or _changed(run, recording, epochs),
+        *leaks,
+        None if any(leaks) else _more_memory(run, recording, epochs),
         *(_idle(run, phases, one) for one in busy),
     ]
-    return (symptom for symptom in found if symptom)
+    return (one for one in found if one)
 
 
 def _degrading(run: LoopRun, recording: Recording) -> Symptom | None:
@@ -60,6 +116,23 @@ def _degrading(run: LoopRun, recording: Recording) -> Symptom | None:
     message = f"step time grows from {start} to {end} over {words.plural(run.steps, 'step')}"
     per_thousand = line.slope * 1000, (line.low * 1000, line.high * 1000)
     return Symptom("degrading", run.place, per_thousand[0], "seconds/1000 steps", message, per_thousand[1])
+
+
+def _changed(run: LoopRun, recording: Recording, epochs: Epochs | None) -> Symptom | Remark | None:
+    change = changes.of_steps(run, recording, epochs)
+    if change is None:
+        return None
+    more = change.jump.after - change.jump.before
+    return (
+        Symptom("slowed", run.place, more, "seconds/step", change.message)
+        if change.ailment
+        else Remark("changed", change.message)
+    )
+
+
+def _more_memory(run: LoopRun, recording: Recording, epochs: Epochs | None) -> Remark | None:
+    message = changes.of_memory(run, recording, epochs)
+    return Remark("memory", message) if message else None
 
 
 def _leaking(

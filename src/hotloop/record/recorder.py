@@ -36,6 +36,7 @@ class Recorder:
         self.phases: Callable[[], tuple[Series, ...]] = tuple
         self.devices: Callable[[], tuple[Series, ...]] = tuple
         self.inputs: Callable[[], Series] = lambda: Series("inputs", "elements")
+        self.cpu: Callable[[], Series] = lambda: Series("cpu", "seconds")
         self.observables: list[Mapping[str, Any]] = []
         self.meta: dict[str, Any] = {
             "program": frames.relative(str(program)),
@@ -123,6 +124,7 @@ class Recorder:
             self.exit,
             self.devices(),
             inputs=self.inputs(),
+            cpu=self.cpu(),
         )
 
     def write(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 from hotloop.model import Exit
@@ -115,14 +116,15 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
 def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> None:
     track = Gauge(rss_reader())
     inputs = Gauge(lambda: recorder.log.handed, "inputs", "elements")
+    cpu = Gauge(lambda: round(process_time(), 3), "cpu", "seconds")
 
     def look() -> None:
         now = recorder.log.now()
-        track.look(now)
-        inputs.look(now)
+        for gauge in (track, inputs, cpu):
+            gauge.look(now)
 
     clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, look)
-    recorder.memory, recorder.inputs = track.series, inputs.series
+    recorder.memory, recorder.inputs, recorder.cpu = track.series, inputs.series, cpu.series
     recorder.living["peak_rss"] = lambda: max(int(track.peak), peak_rss())
 
 

@@ -14,7 +14,6 @@ from hotloop.report.markup import e
 
 FEW, MANY = 200, 1200  # steps that are drawn as dots, alone and beside a line
 FAR = 3.0  # times the usual: what is above leaves the chart, and is said under it
-LABELLED = 16  # epochs
 SLACK = 1e-3  # seconds: times are rounded
 ROW = 16  # height of a row of marks
 # What is marked under the steps: a row's name, and the kinds of its events (with a dot: all that begin so).
@@ -37,7 +36,7 @@ def steps(summary: LoopSummary, report: Report) -> tuple[str, str]:
     ends = (points[0][0], max(points[-1][0], float(run.steps)))
     few = points if len(points) <= MANY else svg.thinned(points)[0]
     ceiling = _ceiling([y for _, y in few])
-    epochs = _epochs(run, report)
+    epochs = _epochs(summary)
     plot = svg.Plot(ends, (0.0, ceiling), svg.TOP + 12 * bool(epochs), 190)
     parts = [plot.y_axis("time per step", svg.duration), *_epoch_lines(epochs, plot), *_curve(points, plot)]
     parts += _trend(run, few, report, plot)
@@ -123,24 +122,24 @@ def _ceiling(values: Sequence[float]) -> float:
 
 
 def _trend(run: LoopRun, points: svg.Points, report: Report, plot: svg.Plot) -> list[str]:
-    """The fitted line, where the loop gets slower."""
-    if not any(s.kind == "degrading" and s.loop == run.place for s in report.symptoms):
-        return []
+    """The fitted line where the loop gets slower, or the two levels where it got slower at once."""
+    kinds = {symptom.kind for symptom in report.symptoms if symptom.loop == run.place}
     at = [x for x, _ in points]
-    line = series.trend(at, [y for _, y in points])
+    jump = series.jump([y for _, y in points]) if "slowed" in kinds else None
+    if jump:
+        turn, (low, high) = at[jump.index], (jump.before, jump.after)
+        return [plot.line([(at[0], low), (turn, low), (turn, high), (at[-1], high)], "line alarm")]
+    line = series.trend(at, [y for _, y in points]) if "degrading" in kinds else series.FLAT
+    if not line.significant:
+        return []
     start = line.end - line.slope * (at[-1] - at[0])
     return [plot.line([(at[0], max(0.0, start)), (at[-1], line.end)], "line alarm")]
 
 
-def _epochs(run: LoopRun, report: Report) -> list[tuple[str, float]]:
-    """Where epochs begin, by step; without a name where only some of many are known."""
-    events = _within(run, report, ("epoch",))
-    times = sorted(t for event in events for t in event.times)
-    if not times or not run.clock.values:
-        return []
-    named = len(times) <= LABELLED and len(times) == sum(event.count for event in events)
-    found = [_step_at(run, max(time, run.clock.values[0])) for time in times]  # the first begins before its first step
-    return [(f"epoch {n}" if named else "", at) for n, at in enumerate(found, 1) if at is not None]
+def _epochs(summary: LoopSummary) -> list[tuple[str, float]]:
+    """Where epochs begin, by step; without a name where they are many, of which not all may be known."""
+    begins, noun = summary.epochs.at, summary.epochs.name
+    return [(f"{noun} {n}" if len(begins) <= phrases.LISTED else "", at) for n, at in enumerate(begins, 1)]
 
 
 def _epoch_lines(epochs: Sequence[tuple[str, float]], plot: svg.Plot) -> Iterator[str]:
@@ -236,22 +235,18 @@ def _steps_at(run: LoopRun, times: Sequence[float]) -> list[float]:
 
 def _step_at(run: LoopRun, time: float) -> float | None:
     at, clock = run.clock.at, run.clock.values
-    mean = run.seconds / max(1, run.steps) * _stride(at)
+    mean = run.seconds / max(1, run.steps) * series.stride(at)
     if not clock or not clock[0] - SLACK <= time <= clock[-1] + mean:
         return None
     index = max(0, bisect_right(clock, time) - 1)
     lasts = clock[index + 1] - clock[index] if index + 1 < len(clock) else mean
-    return at[index] + min(1.0, max(0.0, time - clock[index]) / (lasts or 1.0)) * _stride(at)
+    return at[index] + min(1.0, max(0.0, time - clock[index]) / (lasts or 1.0)) * series.stride(at)
 
 
 def _memory(run: LoopRun, report: Report) -> list[tuple[float, float]]:
     """Memory over the steps of a loop."""
     found = [(step, y) for time, y in _finite(report.memory) if (step := _step_at(run, time)) is not None]
     return found if len(found) > 1 and found[0][0] < found[-1][0] else []
-
-
-def _stride(at: Sequence[float]) -> float:
-    return at[1] - at[0] if len(at) > 1 else 1.0
 
 
 def _width(one: Series) -> float:

@@ -8,6 +8,8 @@ from hotloop.model import HotloopError, Report
 from hotloop.rules import all_rules
 
 SYMPTOMS = ("degrading", "leaking")
+# A loop that has become slower at once, and for good, is slower at its end like one that did so by and by.
+ALSO = {"degrading": "slowed"}
 
 
 def conditions(values: Iterable[str]) -> tuple[str, ...]:
@@ -24,7 +26,7 @@ def reasons(report: Report, wanted: Sequence[str]) -> list[str]:
     found += [(symptom.kind, str(symptom.loop)) for symptom in report.symptoms]
     sentences = []
     for name in wanted:
-        held = [(what, where) for what, where in found if name in ("any", what)]
+        held = [(what, where) for what, where in found if name == "any" or what in (name, ALSO.get(name))]
         if held:
             what, where = held[0]
             more = f" and {len(held) - 1} more" if len(held) > 1 else ""

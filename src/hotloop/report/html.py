@@ -76,9 +76,10 @@ def _loop(summary: LoopSummary, report: Report, sources: Sources) -> str:
     run = summary.run
     marked = [line.text.strip() for line in sources.excerpt(run.place) if line.marked]
     symptoms = [s.message for s in report.symptoms if s.loop == run.place]
-    alarms = "".join(f'<p class="symptom">▲ {e(message)}</p>' for message in symptoms)
+    alarms = "".join(f'<p class="symptom">▲ {prose(message)}</p>' for message in symptoms)
+    alarms += "".join(f"<p>{prose(remark)}</p>" for remark in summary.remarks)
     chart, left_out = charts.steps(summary, report)
-    note = f'<p class="soft">{e(left_out)}</p>' if left_out else ""
+    note = "".join(f'<p class="soft">{e(text)}</p>' for text in (phrases.epochs(summary), left_out) if text)
     return (
         f'<article class="card"><h3><span class="place">{e(run.place)}</span> '
         f"{code(marked[0] if marked else run.kind)}</h3>"

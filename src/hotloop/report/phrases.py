@@ -11,6 +11,7 @@ from hotloop import words
 from hotloop.model import Finding, Fix, LoopSummary, Place, Problem, Refusal, Report, Trial
 from hotloop.rules import all_rules
 
+LISTED = 16  # epochs
 LONG = 40  # characters of a place beside code
 UNEVEN = 2  # mean over median of a loop's steps: beyond, the median alone misleads
 PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
@@ -74,6 +75,18 @@ def facts(summary: LoopSummary, report: Report) -> str:
     if run.counted and run.steps > 1 and mean > UNEVEN * median:  # then steps x median is nowhere near the whole
         each = f"{words.duration(mean)} per step on average, half of them within {words.duration(median)}"
     return f"{steps} · {each} · {words.duration(run.seconds)}{share}"
+
+
+def epochs(summary: LoopSummary) -> str:
+    """How long each took; of many, the range."""
+    took, noun = summary.epochs.values, summary.epochs.name
+    if len(took) < 2:
+        return ""
+    if len(took) <= LISTED:
+        return f"{noun.capitalize()}s took {', '.join(words.duration(seconds) for seconds in took)}."
+    usual = sorted(took)
+    least, half, most = (words.duration(usual[at]) for at in (0, len(usual) // 2, -1))
+    return f"{noun.capitalize()}s took {least} to {most}, half of them up to {half}."
 
 
 def _start(place: Place) -> Place:

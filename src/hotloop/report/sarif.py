@@ -20,6 +20,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 LEVELS = {"high": "error", "medium": "warning", "low": "note"}
 SYMPTOMS = {
     "degrading": "Each step of the loop takes longer than the one before.",
+    "slowed": "From some step on, each step of the loop takes longer than before.",
     "leaking": "Memory grows with the steps of the loop.",
 }
 FINGERPRINT = "hotloopLine/v1"

@@ -125,6 +125,10 @@ def _loop(summary: LoopSummary, report: Report, sources: Sources, width: int) ->
     for symptom in report.symptoms:
         if symptom.loop == run.place:
             yield _symptom(symptom, 2)
+    for remark in summary.remarks:
+        grid = _grid(2, 1, None)
+        grid.add_row("", _text("△", "cyan"), _text(remark))
+        yield grid
 
 
 def _header(summary: LoopSummary, sources: Sources) -> str:
