@@ -1,4 +1,4 @@
-"""Traces as TensorFlow 2.13 makes them, by a stand-in for it: a function has two compilers there, each with a cache."""
+"""Older TensorFlow by stand-ins: up to 2.13 a function has two compilers, each with a cache; 2.12 has other names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import pytest
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
 from hotloop.record.probes.compilers import HOME
+from hotloop.record.probes.switches import Switches
 from hotloop.record.probes.traces import Traces
+from hotloop.record.probes.unrolled import BIG, install_constants
 
 
 class TracingCompiler:
@@ -29,6 +31,15 @@ class TracingCompiler:
         self._function_cache._primary["context", target_func_type] = None
 
 
+class EagerDefinedFunction:
+    """What 2.12 executes a compiled function by, in a trace too."""
+
+    name = b"__inference_step_7"
+
+    def call(self, ctx: Any, args: Any, cancellation_manager: Any = None) -> str:
+        return "result"
+
+
 class _Type:
     def __init__(self, value: float) -> None:
         self.parameters = {"lr": SimpleNamespace(type_constraint=SimpleNamespace(value=value))}
@@ -37,6 +48,9 @@ class _Type:
 class Function:
     def __init__(self, function: Any) -> None:
         self._python_function = function
+
+    def __call__(self) -> None:
+        pass
 
     def _compiler_with_scope(self, scope: Any) -> TracingCompiler:
         return TracingCompiler(self._python_function)
@@ -65,6 +79,63 @@ def log(monkeypatch: pytest.MonkeyPatch) -> Log:
     return Log(Frames(here, here.parent), 0)
 
 
+def undo(log: Log) -> None:
+    while log.undo:
+        log.undo.pop()()
+
+
+def tensorflow_2_12(monkeypatch: pytest.MonkeyPatch, **more: Any) -> None:
+    modules: dict[str, Any] = {
+        "tensorflow.python.eager.context": SimpleNamespace(Context=object, executing_eagerly=lambda: False),
+        f"{HOME}.monomorphic_function": SimpleNamespace(_EagerDefinedFunction=EagerDefinedFunction),
+        "tensorflow.python.framework.ops": SimpleNamespace(),
+    }
+    for name, module in {**modules, **more}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.delitem(sys.modules, f"{HOME}.eager_function_run", raising=False)
+
+
+def test_compiled_calls_of_2_12_are_counted_where_they_run(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    tensorflow_2_12(monkeypatch)
+    Traces().install_calls(log)
+    try:
+        for eagerly in (True, True, False):  # the last inside a trace, where it becomes part of the graph
+            context = SimpleNamespace(executing_eagerly=lambda eagerly=eagerly: eagerly)
+            assert EagerDefinedFunction().call(context, []) == "result"
+    finally:
+        undo(log)
+    assert [(event.kind, event.subject, event.count) for event in log.events()] == [("call", "step", 2)]
+    assert not log.unseen
+
+
+def test_large_constants_of_2_12_are_seen_in_graphs_alone(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = SimpleNamespace(op=SimpleNamespace(traceback=[]))
+    constants = SimpleNamespace(_constant_impl=lambda value, dtype: made)
+    tensorflow_2_12(monkeypatch, **{"tensorflow.python.framework.constant_op": constants})
+    eagerly = [True, False]
+    monkeypatch.setattr(sys.modules["tensorflow.python.eager.context"], "executing_eagerly", lambda: eagerly.pop())
+    install_constants(log)
+    constants._constant_impl(SimpleNamespace(nbytes=10), None)
+    for _ in range(2):
+        constants._constant_impl(SimpleNamespace(nbytes=BIG), None)
+    assert [(event.kind, event.count, event.totals["bytes"]) for event in log.events()] == [("constant", 1, BIG)]
+
+
+def test_the_line_that_makes_functions_of_2_12_run_eagerly_is_known(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = SimpleNamespace(Function=Function, run_functions_eagerly=lambda run_eagerly: None)
+    tensorflow_2_12(monkeypatch, **{f"{HOME}.polymorphic_function": module})
+    switches = Switches()
+    switches.install_eagerly(log)
+    try:
+        module.run_functions_eagerly(True)
+        assert switches.eagerly.startswith(f"{Path(__file__).name}:")
+        module.run_functions_eagerly(False)
+        assert switches.eagerly == ""
+    finally:
+        undo(log)
+    assert not log.unseen
+
+
 def test_the_second_compiler_of_a_function_goes_on_where_the_first_made_variables(log: Log) -> None:
     traces = Traces()
     traces.install_functions(log)
@@ -78,8 +149,7 @@ def test_the_second_compiler_of_a_function_goes_on_where_the_first_made_variable
             for value in (0.1, 0.2, 0.3):
                 second._maybe_define_function(value)
     finally:
-        while log.undo:
-            log.undo.pop()()
+        undo(log)
     assert not log.unseen
     counts: dict[str, int] = {}
     for event in log.events():
@@ -93,7 +163,7 @@ def test_the_second_compiler_of_a_function_goes_on_where_the_first_made_variable
     )
 
 
-def test_before_2_13_the_absence_is_said(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_before_2_12_the_absence_is_said(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     older = SimpleNamespace(FunctionCacheKey=object)
     monkeypatch.setitem(sys.modules, "tensorflow.core.function.polymorphism.function_cache", older)
     with pytest.raises(LookupError):

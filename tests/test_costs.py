@@ -8,8 +8,8 @@ import pytest
 from recordings import PROGRAM, loop, recording, sample
 
 from hotloop.diagnose import diagnose, merge
-from hotloop.model import Event, Finding, Place, Sample
-from hotloop.rules import double_precision, eager_training_step, find_rule, predict_in_loop
+from hotloop.model import Event, Finding, Place, Recording, Sample
+from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, predict_in_loop
 from hotloop.rules.feeding import feeds
 
 LOOP = loop(10, 30, [0.1] * 100)
@@ -230,6 +230,41 @@ def test_a_pipeline_that_is_made_for_every_step_is_not_also_a_slow_one() -> None
         for made in (1, 100)
     }
     assert causes == {1: "unknown", 100: ""}
+
+
+def untold(*python: Event, made: tuple[str, ...] = ("Batch", "Map")) -> Recording:
+    """A loop that waited 6 s of 10 for a pipeline, under a TensorFlow that does not tell what stages take."""
+    stages = [{"stage": stage, "line": f"{PROGRAM}:{7 - number}", "count": 3} for number, stage in enumerate(made)]
+    looked = Event("pipeline", stack(20), totals={"read": 100.0}, examples=({"stages": [], "made": stages},))
+    taken = replace(event("input", 20, seconds=6.0), subject=f"{PROGRAM}:20")
+    return recording(
+        [LOOP], [sample("input", 6.0, 20)], events=[looked, taken, event("iterator", 20, count=1), *python]
+    )
+
+
+def test_where_tensorflow_does_not_tell_what_stages_take_the_wait_is_told_and_what_python_took() -> None:
+    causes = {
+        "nothing known": untold(),
+        "Python computes": untold(event("python", 6, seconds=5.0, busy=4.9)),
+        "Python waits": untold(event("python", 6, seconds=5.0, busy=0.1)),
+        "a little Python": untold(event("python", 6, seconds=0.5, busy=0.5)),
+        "cached too late": untold(made=("Cache", "Repeat", "Map")),
+    }
+    found = {name: next(feeds(ran)).cause for name, ran in causes.items()}
+    assert list(found.values()) == ["unknown", "python", "serial", "unknown", "order"], found
+    findings = [f for ran in causes.values() for f in diagnose(ran, all_rules()).findings]
+    assert [(f.rule, f.cost and round(f.cost.seconds, 1)) for f in findings] == [
+        ("input-bound", 6.0), ("python-in-pipeline", 5.0), ("serial-map", pytest.approx(5.0, rel=0.6)),
+        ("input-bound", 6.0), ("pipeline-order", pytest.approx(6.0, rel=0.6)),
+    ]  # fmt: skip
+    assert "does not tell which stage" in findings[0].message
+
+
+def test_what_the_source_says_of_a_pipeline_stands_where_its_stages_could_not_be_measured() -> None:
+    source = [Finding("map-before-batch", Place(PROGRAM, 20), "", "static", "high")]
+    assert [f.rule for f in diagnose(untold(), all_rules(), source).findings] == ["input-bound", "map-before-batch"]
+    quick = replace(untold(), events=())
+    assert not diagnose(quick, all_rules(), source).findings  # it ran, and nothing waited for it
 
 
 def test_a_loop_over_rows_that_the_source_names_costs_what_its_ops_took_beside_their_kernels() -> None:

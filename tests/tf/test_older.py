@@ -1,4 +1,4 @@
-"""TensorFlow 2.15 with Keras 2: what is recorded there is the same, and nothing goes unseen."""
+"""TensorFlow 2.15 with Keras 2: what is recorded there is the same, and what cannot be seen is said."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ print(len(found), flush=True)
 for i in range(10 ** 9):
     step(xb, tf.constant(0.1))
 """
-NAMES = ("predict-in-loop", "session-in-loop")
+NAMES = ("compile-in-loop", "example-loop-in-step", "predict-in-loop", "python-in-pipeline", "session-in-loop")
 
 
 def one(recording: Recording, kind: str, line: int) -> Event:
@@ -81,12 +81,15 @@ def test_what_happens_in_tensorflow_2_15_is_counted_as_in_the_newest(tmp_path: P
     assert recording.meta["stopped"] == "after 1,000 steps of the loop at everything.py:47, as asked"
     assert recording.meta["tensorflow"].startswith("2.15")
     assert recording.meta["keras"].startswith("2.15")
-    assert not recording.meta["unseen"]
+    (unseen,) = recording.meta["unseen"]
+    assert "what each stage of an input pipeline takes" in unseen
     fit, predict = one(recording, "fit", 15), one(recording, "predict", 16)
     assert (fit.totals["rows"], fit.totals["batches"], fit.examples[0]["batch_size"]) == (96, 10, 16)
     assert (predict.count, predict.totals["rows"], predict.totals["batches"]) == (10, 10, 10)
     assert one(recording, "evaluate", 17).totals["batches"] == 3
     assert one(recording, "compile", 12).count == 1
+    built = {(event.place.line, event.subject): event.count for event in recording.of_kind("built")}
+    assert (built[11, "Mine"], built[18, "Dense"], built[18, "Sequential"]) == (1, 1, 1)
     assert one(recording, "load", 22).count == one(recording, "load", 23).count == 2
     assert one(recording, "gradient", 31).count == one(recording, "apply", 32).count == 24
     values = one(recording, "trace.value", 37)

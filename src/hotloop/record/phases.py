@@ -15,6 +15,7 @@ _Meaning = tuple[types.CodeType, bool, str, bool]  # the code, held for its id; 
 MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
     "trace": (
         ("polymorphic_function/tracing_compilation.py", frozenset({"_maybe_define_function"})),
+        ("polymorphic_function/tracing_compiler.py", frozenset({"_maybe_define_function"})),  # up to 2.13
         ("framework/func_graph.py", frozenset({"func_graph_from_py_func"})),
         ("framework/op_def_library.py", frozenset({"_apply_op_helper"})),
         ("framework/ops.py", frozenset({"_create_op_internal", "_create_graph_constant"})),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Check = Callable[["Project"], Iterable[Finding]]
 Diagnose = Callable[[Recording], Iterable[Finding]]
 Price = Callable[[Finding, Recording], Cost | None]
+Blind = Callable[[Recording], bool]
 MakeFix = Callable[[Finding, "Project"], Fix | Refusal]
 
 SECTIONS = ("Why", "Instead", "Not when")
@@ -27,7 +28,7 @@ SECTIONS = ("Why", "Instead", "Not when")
 class Rule:
     """One ailment. `RULE = Rule(__name__)` in its folder stamps the name; the rest is read from the folder.
 
-    The folder may define `check(project)`, `diagnose(recording)`, `price(finding, recording)` and
+    The folder may define `check(project)`, `diagnose(recording)`, `price(finding, recording)`, `blind(recording)` and
     `fix(finding, project)`; what it does not define it does not have. Its docstring is its documentation.
     `MEASURED = "memory"` where `fast` is not faster but smaller, `PARALLEL = True` where it is faster only with a
     second core to itself.
@@ -55,6 +56,11 @@ class Rule:
     def price(self) -> Price | None:
         """What a loop cost that the source alone names, where nothing but its samples tells."""
         return cast("Price | None", self._part("price"))
+
+    @property
+    def blind(self) -> Blind | None:
+        """Whether a recording lacks what `diagnose` looks at: then that it is silent says nothing."""
+        return cast("Blind | None", self._part("blind"))
 
     @property
     def fix(self) -> MakeFix | None:

@@ -15,6 +15,7 @@ Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
 WAITS = 0.1  # of the loop: with less there is nothing to gain
 STARVED = 0.7  # of a Keras loop that its slowest stage was at work, or of the looks that found the buffer empty
 MOST = 0.3  # of the pipeline: a stage or function that takes less is not the trouble
+CALLED = 0.15  # of the wait that Python took, where nothing else is known: getting in and out takes as long again
 HEAVY = 1e-3  # seconds an element, from which keeping the result pays
 QUICK = 2e-4  # seconds an element: the function does so little that calling it is the cost
 MANY = 8  # elements a batch, from which batching first pays
@@ -48,7 +49,7 @@ class Feed:
     bound: bool  # whether `blocked` is only an upper bound: the wait lies inside a compiled function
     passes: int
     read: float  # elements that the loop got
-    nodes: tuple[Node, ...]  # from the last stage to the source
+    nodes: tuple[Node, ...]  # from the last stage to the source; none where TensorFlow does not tell: before 2.16
     made: tuple[Mapping[str, Any], ...]  # the stages as the program wrote them, likewise
     python: tuple[Event, ...]  # Python functions inside
     cpus: int
@@ -56,10 +57,13 @@ class Feed:
 
     @property
     def slowest(self) -> Node:
-        return max(self.nodes, key=lambda node: node.seconds / max(1.0, node.parallel))
+        """Where TensorFlow does not tell, what is known of one: the Python in it."""
+        python = Node("", self.python_seconds, sum(event.count for event in self.python), 1.0)
+        return max(self.nodes, key=lambda node: node.seconds / max(1.0, node.parallel), default=python)
 
     def share(self, seconds: float) -> float:
-        return min(1.0, seconds / max(1e-9, sum(node.seconds for node in self.nodes)))
+        """Of the work in all stages or, where TensorFlow does not tell, of the wait for them."""
+        return min(1.0, seconds / max(1e-9, sum(node.seconds for node in self.nodes) if self.nodes else self.blocked))
 
     @property
     def python_seconds(self) -> float:
@@ -85,18 +89,18 @@ class Feed:
     @property
     def each(self) -> float:
         """Seconds that the slowest stage takes for one element of what goes into it."""
-        index = self.nodes.index(self.slowest)
-        source = self.nodes[index + 1] if index + 1 < len(self.nodes) else self.slowest
+        after = self.nodes[self.nodes.index(self.slowest) + 1 :] if self.nodes else ()
+        source = after[0] if after else self.slowest
         return self.slowest.seconds / max(1.0, source.elements)
 
     @property
     def cause(self) -> Cause:
         """Why the loop waits, as far as it can be told; "" when it does not."""
-        if self.blocked < WAITS * self.loop.seconds or not self.nodes:
+        if self.blocked < WAITS * self.loop.seconds:
             return ""
         if self.passes >= REMADE and self.read <= ELEMENTS * self.passes:
             return ""  # that it is made anew for every step is the cause, and has a rule of its own
-        if self.python and self.share(self.python_seconds) > MOST:
+        if self.python and self.share(self.python_seconds) > (MOST if self.nodes else CALLED):
             if self.python_busy > 0.5:
                 return "python"
             return "serial" if self.slowest.parallel <= 1 and self.stage("Map") else "unknown"
@@ -146,6 +150,11 @@ def feeds(recording: Recording) -> Iterator[Feed]:
             measured.cpus(recording),
             _buffered(event),
         )
+
+
+def untold(recording: Recording) -> bool:
+    """Whether a loop waited for a pipeline of which TensorFlow did not tell what its stages took."""
+    return any(not feed.nodes and feed.cause for feed in feeds(recording))
 
 
 def _buffered(event: Event) -> float:

@@ -10,7 +10,10 @@ from hotloop import words
 from hotloop.model import Confidence, Cost, Event, Evidence, Finding, LoopRun, Place, Recording, Sample
 from hotloop.rules import Rule
 
-KERAS_STEP = ("keras/src/backend/tensorflow/trainer", "keras/src/trainers")
+KERAS_STEP = (
+    "keras/src/backend/tensorflow/trainer", "keras/src/trainers",
+    "keras/src/engine/training", "keras/engine/training", "tf_keras/src/engine/training",  # Keras 2, as it moved
+)  # fmt: skip
 CALL = 3e-4  # seconds of one compiled call
 SENDING = ("compute", "library", "python")  # phases in which ops are sent
 EAGER_OP = 1e-3  # seconds that an eager operation takes at most, when it computes next to nothing

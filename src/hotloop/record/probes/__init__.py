@@ -15,6 +15,10 @@ def install_all(log: Log, installs: Sequence[tuple[str, Install]]) -> None:
         try:
             install(log)
         except LookupError as missing:
-            log.note(f"Not visible in this version of TensorFlow: {what} (no {missing}).")
+            log.note(unseen(what, missing))
         except Exception as error:  # noqa: BLE001  a probe that cannot be put in must not stop the program
             log.note(f"Not visible: {what} ({type(error).__name__}: {error}).")
+
+
+def unseen(what: str, missing: LookupError) -> str:
+    return f"Not visible in this version of TensorFlow: {what} (no {missing})."

@@ -17,7 +17,9 @@ MADE = (
     ("keras.src.optimizers.base_optimizer:BaseOptimizer", *keras2("optimizers.optimizer:Optimizer")),
 )
 MODEL = ("keras.src.models.model:Model", *keras2("engine.training:Model"))
-_CONSTRUCTORS = frozenset({"__init__", "__new__", "__call__", "wrapper", "_method_wrapper", "error_handler"})
+_CONSTRUCTORS = frozenset(
+    {"__init__", "__new__", "__call__", "wrapper", "_method_wrapper", "_wrap_function", "error_handler"}
+)
 
 
 def install(log: Log) -> None:

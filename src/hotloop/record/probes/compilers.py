@@ -1,4 +1,4 @@
-"""Who turns Python into graphs: a function with one cache; in TensorFlow 2.13, its two compilers with one each."""
+"""Who turns Python into graphs and runs them: a function with one cache; up to TensorFlow 2.13, two compilers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _of_options(args: tuple[Any, ...]) -> Asked:
 
 def _of_compilers(log: Log) -> Tracer:
     if hasattr(part("tensorflow.core.function.polymorphism.function_cache"), "FunctionCacheKey"):
-        raise LookupError(f"{HOME}.tracing_compilation")  # before 2.13
+        raise LookupError(f"{HOME}.tracing_compilation")  # before 2.12
     function = part(f"{HOME}.polymorphic_function:Function")
     compiler = part(f"{HOME}.tracing_compiler:TracingCompiler")
     made: weakref.WeakKeyDictionary[Any, tuple[int, bool]] = weakref.WeakKeyDictionary()
@@ -68,6 +68,23 @@ def _of_compilers(log: Log) -> Tracer:
 
     watch(log, function, "_compiler_with_scope", lambda args, kwargs: (args[0], args[1]), compiler_made)
     return Tracer(compiler, asked, id)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Where a version of TensorFlow executes what it compiled: a method whose third argument are the tensors."""
+
+    owner: Any
+    method: str
+    called: Callable[[tuple[Any, ...]], bytes | None]  # the function's name; None inside a trace, where nothing runs
+
+
+def callers() -> Caller:
+    context = part("tensorflow.python.eager.context:Context")
+    if hasattr(context, "call_function"):
+        return Caller(context, "call_function", lambda args: args[1])
+    function = part(f"{HOME}.monomorphic_function:_EagerDefinedFunction")  # up to 2.12
+    return Caller(function, "call", lambda args: args[0].name if args[1].executing_eagerly() else None)
 
 
 def _type_asked_for() -> Any:

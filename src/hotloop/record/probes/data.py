@@ -9,6 +9,7 @@ from typing import Any
 
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, Tally
+from hotloop.record.probes import unseen
 from hotloop.record.probes.traces import definition
 from hotloop.record.probes.watch import FAILED, part, watch
 
@@ -94,7 +95,10 @@ class Pipelines:
     def install_iterators(self, log: Log) -> None:
         iterator = part("tensorflow.python.data.ops.iterator_ops:OwnedIterator")
         eagerly = part("tensorflow.python.eager.context:executing_eagerly")
-        self._model = _model_reader()
+        try:
+            self._model = _model_reader()
+        except LookupError as missing:
+            self._model = _no_model(log, unseen("what each stage of an input pipeline takes", missing))
 
         def made(state: Any, seconds: float, result: Any) -> None:
             dataset = getattr(state, "_dataset", None)
@@ -169,9 +173,9 @@ class Pipelines:
         """
         started = perf_counter()
         nodes = self._model(iterator) if self._model else None
-        if not nodes:  # switched off by the program
+        if nodes is None:  # switched off by the program
             return
-        read = float(nodes[0].num_elements)
+        read = float(nodes[0].num_elements if nodes else reader.elements)
         totals = {"read": read - reader.seen.get("read", 0.0)}
         shown = []
         for number, node in enumerate(nodes):
@@ -209,15 +213,25 @@ class Pipelines:
 
 def _model_reader() -> Callable[[Any], Any]:
     """Nodes from the last stage to the source, or None where the program has switched the model off."""
-    ops = part("tensorflow.python.ops.gen_experimental_dataset_ops")
+    ask = part("tensorflow.python.ops.gen_experimental_dataset_ops:iterator_get_model_proto")
     model = part("tensorflow.core.framework.model_pb2:ModelProto")
 
     def read(iterator: Any) -> Any:
         try:
-            nodes = model.FromString(_value(ops.iterator_get_model_proto(iterator._iterator_resource))).nodes
+            nodes = model.FromString(_value(ask(iterator._iterator_resource))).nodes
         except Exception:  # noqa: BLE001  `NotFoundError` without autotuning; whatever else, the program goes on
             return None
-        return [nodes[number] for number in sorted(nodes)][:MOST_STAGES]
+        return [nodes[number] for number in sorted(nodes)][:MOST_STAGES] or None
+
+    return read
+
+
+def _no_model(log: Log, note: str) -> Callable[[Any], Any]:
+    """No nodes, which is said once there is a pipeline to look into: how it is made is seen all the same."""
+
+    def read(iterator: Any) -> Any:
+        log.note(note)
+        return []
 
     return read
 

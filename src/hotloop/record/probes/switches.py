@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop.record.log import Log
+from hotloop.record.probes.compilers import HOME
 from hotloop.record.probes.watch import FAILED, keras2, part, watch, watch_everywhere
 
 
@@ -16,7 +17,7 @@ class Switches:
         self._calls_are_watched = False
 
     def install_eagerly(self, log: Log) -> None:
-        module = part("tensorflow.python.eager.polymorphic_function.eager_function_run")
+        module = part(f"{HOME}.eager_function_run", f"{HOME}.polymorphic_function")  # the latter up to 2.12
 
         def thrown(state: Any, seconds: float, result: Any) -> None:
             line = log.frames.nearest_user()
@@ -28,7 +29,7 @@ class Switches:
         watch_everywhere(log, module, "run_functions_eagerly", lambda args, kwargs: (*args, *kwargs.values()), thrown)
 
     def _watch_calls(self, log: Log) -> None:
-        function = part("tensorflow.python.eager.polymorphic_function.polymorphic_function:Function")
+        function = part(f"{HOME}.polymorphic_function:Function")
         executing_eagerly = part("tensorflow.python.eager.context:executing_eagerly")
         inside: list[Any] = []
 

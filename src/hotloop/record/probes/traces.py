@@ -10,7 +10,7 @@ from typing import Any
 from hotloop.record.frames import Stack, short_path
 from hotloop.record.log import Log, Tally
 from hotloop.record.memory import rss_reader
-from hotloop.record.probes.compilers import Asked, Tracer, tracer
+from hotloop.record.probes.compilers import Asked, Tracer, callers, tracer
 from hotloop.record.probes.signature import difference, taken
 from hotloop.record.probes.unrolled import loop_in
 from hotloop.record.probes.watch import FAILED, operations, part, watch
@@ -157,10 +157,12 @@ class Traces:
     # -- executions --------------------------------------------------------------------------------
 
     def install_calls(self, log: Log) -> None:
-        context = part("tensorflow.python.eager.context:Context")
+        caller = callers()
 
         def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            name = args[1]
+            name = caller.called(args)
+            if name is None:
+                return None
             calls = self._calls.get(name)
             if calls is None:
                 calls = self._calls[name] = self._new_calls(log, name)
@@ -177,7 +179,7 @@ class Traces:
             if calls.runs <= 2 and calls.trace is not None:
                 self._charge(log, calls, seconds)
 
-        watch(log, context, "call_function", begins, ends)
+        watch(log, caller.owner, caller.method, begins, ends)
 
     def _new_calls(self, log: Log, name: bytes) -> _Calls:
         base = _base_name(name.decode("utf-8", "replace"))

@@ -13,6 +13,7 @@ from hotloop.record.probes.watch import FAILED, part, watch
 LARGE = 200  # operations: smaller graphs hold no loop worth naming
 LOOKED_AT = 150  # operations whose origin is asked for: 50 microseconds each
 BIG = 1_000_000  # bytes of a constant
+LAYERS = ("layers/layer.py", "engine/base_layer.py")  # of Keras 3 and 2
 LOOPS = ("_py_for_stmt", "_py_while_stmt")  # AutoGraph's way of running a loop in Python
 
 
@@ -54,7 +55,7 @@ def _origin(operation: Any, frames: Frames) -> tuple[str, str, bool]:
             line, is_model = f"{shown}:{frame.lineno}", False
         elif frame.name in LOOPS and line:
             loop = line
-        elif frame.name == "__call__" and frame.filename.endswith("layers/layer.py"):
+        elif frame.name == "__call__" and frame.filename.endswith(LAYERS):
             is_model = True
     return loop, line, is_model
 
@@ -72,10 +73,15 @@ def _takes_a_row(operation: Any) -> bool:
 def install_constants(log: Log) -> None:
     """Arrays that become part of a graph: a copy in each, and again in what TensorFlow makes of it."""
     ops = part("tensorflow.python.framework.ops")
+    older = part("tensorflow.python.framework.constant_op")  # up to 2.12, of eager constants too
+    owner, name = (
+        (ops, "_create_graph_constant") if hasattr(ops, "_create_graph_constant") else (older, "_constant_impl")
+    )
+    eagerly = part("tensorflow.python.eager.context:executing_eagerly")
 
     def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         size = int(getattr(args[0], "nbytes", 0)) if args else 0
-        return size if size >= BIG else None
+        return size if size >= BIG and not eagerly() else None
 
     def ends(state: Any, seconds: float, result: Any) -> None:
         if result is FAILED:
@@ -83,4 +89,4 @@ def install_constants(log: Log) -> None:
         lines = [f"{s}:{f.lineno}" for f in result.op.traceback if (s := log.frames.shown(f.filename))]
         log.emit("constant", lines[-1] if lines else "", seconds, totals={"bytes": float(state)})
 
-    watch(log, ops, "_create_graph_constant", begins, ends)
+    watch(log, owner, name, begins, ends)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 
 # Library code that makes functions of its own accord, whatever the user does.
-LIBRARY_MADE = ("tensorflow/python/data", "keras/src/backend/tensorflow/trainer", "keras/src/trainers")
+LIBRARY_MADE = ("tensorflow/python/data", *measured.KERAS_STEP)
 MAKERS = frozenset({"tf.function", "tf.function()"})
 MESSAGE = "is a new `tf.function` {each}, traced again each time. Create it once, before the loop."
 

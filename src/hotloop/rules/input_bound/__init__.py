@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from hotloop import words
 from hotloop.model import Evidence, Finding, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.feeding import feeds, line_of
+from hotloop.rules.feeding import Feed, Node, feeds, line_of
 
 RULE = Rule(__name__)
 WAITS = 0.3  # of the loop: less is no bottleneck
@@ -37,15 +37,24 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         if feed.cause != "unknown" or feed.blocked < max(WAITS * feed.loop.seconds, NOTICEABLE, EACH * feed.read):
             continue
         node = feed.slowest
-        share = words.percent(feed.share(node.seconds))
-        parallel = f", {round(node.parallel)} at a time" if node.parallel > 1 else ""
         upto = "may have waited up to" if feed.bound else "waited"
         yield measured.told(
             RULE, recording, line_of(feed.written(node), feed.place), feed.blocked,
-            f"The loop on line {feed.loop.place.line} {upto} {words.duration(feed.blocked)} for its data {{cost}}. Of "
-            f"the pipeline's own time {share} went into `{node.name}`{parallel}: make that stage do less, or its work "
-            "once.",
+            f"The loop on line {feed.loop.place.line} {upto} {words.duration(feed.blocked)} for its data {{cost}}. "
+            + _advice(feed, node),
             feed.loop,
-            [Evidence("loop waited", feed.blocked, "s"), Evidence("slowest stage", node.seconds, "s")],
+            [Evidence("loop waited", feed.blocked, "s"), *_slowest(feed)],
             confidence="low" if feed.bound else "medium",
         )  # fmt: skip
+
+
+def _slowest(feed: Feed) -> list[Evidence]:
+    return [Evidence("slowest stage", feed.slowest.seconds, "s")] if feed.nodes else []
+
+
+def _advice(feed: Feed, node: Node) -> str:
+    if not feed.nodes:
+        return "This version of TensorFlow does not tell which stage took it: make them do less, or their work once."
+    share = words.percent(feed.share(node.seconds))
+    took = f"{share} went into `{node.name}`" + (f", {round(node.parallel)} at a time" if node.parallel > 1 else "")
+    return f"Of the pipeline's own time {took}: make that stage do less, or its work once."

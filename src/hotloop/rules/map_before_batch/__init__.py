@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
-from hotloop.rules.feeding import feeds, line_of
+from hotloop.rules.feeding import feeds, line_of, untold
 from hotloop.rules.loops import outside_loops
 from hotloop.source.heat import number
 from hotloop.source.module import Scope
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+blind = untold
 
 SMALL = 8  # a batch: the call is shared by too few
 BETWEEN = {"shuffle", "repeat", "prefetch", "with_options"}  # may stand between the two and do not care

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
-from hotloop.rules.feeding import feeds, line_of
+from hotloop.rules.feeding import feeds, line_of, untold
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.shapes import mapped_bytes, source_bytes
 from hotloop.source.consumers import Consumer, consumers_of
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+blind = untold
 
 SMALL = 200_000  # bytes of an element: ten thousand of them are 2 GB
 HUGE = re.compile(r"imagenet|coco|laion|openimages|open_images|youtube|kinetics|places|librispeech|\bc4\b|wiki", re.I)

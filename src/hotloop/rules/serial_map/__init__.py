@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, inputs, measured
-from hotloop.rules.feeding import feeds, line_of
+from hotloop.rules.feeding import feeds, line_of, untold
 from hotloop.rules.loops import outside_loops
 from hotloop.source.pipelines import pipelines
 from hotloop.source.project import Project
@@ -36,6 +36,7 @@ from hotloop.source.stages import Pipeline, Stage
 from hotloop.source.work import Work
 
 RULE = Rule(__name__)
+blind = untold
 PARALLEL = True
 
 # State whose own work is worth spreading.
