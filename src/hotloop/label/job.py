@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ Sink = Callable[[Sequence[Row]], None]
 
 @dataclass
 class Summary:
-    """What was done, and where the one thread that everything passes through spent its time."""
+    """What was done, and what the one thread that everything passes through waited for."""
 
     images: int = 0
     failures: int = 0
@@ -61,7 +61,7 @@ def prepared(options: Options, images: int) -> tuple[Predictor, Rows]:
     predictor = Predictor(**options.predictor_arguments())
     predictor.decoder  # noqa: B018 (says now what is wrong with the model's input)
     if options.batch is None:
-        predictor.rebatch(measured_batch(predictor.network, images))
+        predictor.rebatch(measured_batch(predictor.network, images, predictor.streams))
     output = [size for size in predictor.network.output if size != 1]
     if len(output) > 1 and not options.raw:
         shape = [None, *predictor.network.output]
@@ -108,7 +108,7 @@ def label(
     step: Step | None,
     clock: Callable[[], float],
 ) -> Summary:
-    """Decoding, computing and writing at the same time; this thread computes.
+    """Decoding, computing and writing at the same time.
 
     It begins with the batch in which the first missing row is: rows are computed in the same company as in a run that
     was never interrupted, and come out the same to the last bit.
@@ -125,24 +125,31 @@ def label(
         if bad and fail_fast:
             raise HotloopError(f"{bad[0].path}: {bad[0].error}.")
 
-    began = clock()
-    with _writer() as submit:
-        coming = iter(predictor.decoded(paths[start:]))
+    def noting_waits(coming: Iterator[Batch]) -> Iterator[Batch]:
         while True:
             waiting = clock()
             batch = next(coming, None)
-            summary.decode += (ready := clock()) - waiting
+            summary.decode += clock() - waiting
+            if batch is None:
+                return
+            yield batch
+
+    began = clock()
+    decoded = noting_waits(predictor.decoded(paths[start:]))
+    with _writer() as submit, closing(predictor.computed(decoded)) as coming:
+        while True:
+            waiting, decoding = clock(), summary.decode
+            batch, outputs = next(coming, (None, None))
+            summary.compute += (ready := clock()) - waiting - (summary.decode - decoding)
             if batch is None:
                 break
-            outputs = predictor.network.run(batch.pixels)
-            summary.compute += (computed := clock()) - ready
             skip = max(0, done - start)
             submit(write, batch, outputs, skip)
             start += len(batch.paths)
             summary.images += len(batch.paths) - skip
             if step is not None:
                 step(start, len(paths))
-            summary.write += clock() - computed
+            summary.write += clock() - ready
         waiting = clock()
     summary.write += clock() - waiting
     summary.seconds = clock() - began

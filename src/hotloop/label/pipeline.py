@@ -1,9 +1,9 @@
-"""Decoding ahead: the images of the batches to come are decoded, a few at a time, while this one is computed."""
+"""Decoding ahead and computing at once: images are decoded, a few at a time, while batches before them are computed."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
@@ -65,5 +65,23 @@ def batches(paths: Iterable[str], decode: Decode, join: Join, batch: int, thread
             if not decoding:
                 return
             yield decoding.popleft().done(join)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def computed(
+    coming: Iterable[Batch], compute: Callable[[Any], Any], streams: int
+) -> Generator[tuple[Batch, Any], None, None]:
+    """Each batch with its outputs, in order. Several are computed at once: one leaves cores idle between its ops."""
+    under_way: deque[tuple[Batch, Future[Any]]] = deque()
+    pool = ThreadPoolExecutor(streams, "hotloop-compute")
+    try:
+        for batch in coming:
+            under_way.append((batch, pool.submit(compute, batch.pixels)))
+            if len(under_way) > streams:  # there is one more for the stream that gets done first
+                oldest, outputs = under_way.popleft()
+                yield oldest, outputs.result()
+        for oldest, outputs in under_way:
+            yield oldest, outputs.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

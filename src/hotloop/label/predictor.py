@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -16,9 +16,9 @@ from hotloop.label.headers import ImageError
 from hotloop.label.models import load
 from hotloop.label.network import Network
 from hotloop.label.options import MAX_PIXELS, Preprocess, Resize, Serving
-from hotloop.label.pipeline import Batch, batches, chunk_size
+from hotloop.label.pipeline import Batch, batches, chunk_size, computed
 from hotloop.label.preparing import decoder_for, example_shape
-from hotloop.label.tuning import usual_batch
+from hotloop.label.tuning import usual_batch, usual_streams
 from hotloop.model import HotloopError
 from hotloop.settings import cores
 
@@ -72,6 +72,8 @@ class Predictor:
         self.batch = self._network.batch
         if self._network.whole:
             self.model = replace(self.model, call=_gone)
+        self.threads = threads or cores()
+        self.streams = usual_streams(self.threads)
         self._max_wait = max_wait_ms / 1e3
         self._gather = Gatherer(self._together, self.batch, self._max_wait)
         self._decoder: Decoder | None = None
@@ -125,25 +127,24 @@ class Predictor:
         self, paths: Iterable[str | os.PathLike[str]], errors: Literal["raise", "return"] = "raise"
     ) -> Iterator[tuple[str, Any]]:
         """Each image's path and output, in order. `errors="return"` gives a bad image's `ImageError` as its output."""
-        for batch, outputs in self.computed(paths):
+        for batch, outputs in self.computed(self.decoded(paths)):
             for at, path in enumerate(batch.paths):
                 error = batch.errors.get(at)
                 if error is not None and errors == "raise":
                     raise ImageError(f"{path}: {error}") from error
                 yield path, outputs[at] if error is None else error
 
-    def computed(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[tuple[Batch, Array]]:
-        """Batch by batch: always `batch` images of the list, the last padded, wherever in the list a run began."""
-        for batch in self.decoded(paths):
-            yield batch, self.network.run(batch.pixels)
+    def computed(self, decoded: Iterable[Batch]) -> Generator[tuple[Batch, Array], None, None]:
+        """Batch by batch, in order, some of them at once."""
+        return computed(decoded, self.network.run, self.streams)
 
     def decoded(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Batch]:
-        """What `computed` computes."""
+        """Always `batch` images of the list, the last padded, wherever in the list a run began."""
         decoder, batch, size = self.decoder, self.batch, chunk_size(self.batch)
         decoder.ready(size)
         names = (os.fspath(path) for path in paths)
         decode, join = functools.partial(decoder.chunk, size=size), functools.partial(decoder.join, batch=batch)
-        return batches(names, decode, join, batch, self._serving.threads or cores())
+        return batches(names, decode, join, batch, self.threads)
 
     def rebatch(self, batch: int) -> None:
         """Another number of examples at once, as long as nobody is calling."""
