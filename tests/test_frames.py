@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import types
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -32,3 +34,16 @@ def test_tensorflow_is_known_wherever_it_lies(tmp_path: Path, monkeypatch: pytes
     frames = Frames(tmp_path / "train.py", tmp_path)
     assert frames.shown(str(tmp_path / "train.py")) == "train.py"
     assert frames.shown(str(folder / "ops.py")) == ""
+
+
+def test_a_jump_that_python_made_up_has_the_line_before_it(tmp_path: Path) -> None:
+    """A sample may fall on it: there another thread gets its turn."""
+    source = "for i in range(9):\n    if i in ():\n        print(i)\n"
+    code = compile(source, str(tmp_path / "train.py"), "exec")
+    (tmp_path / "train.py").write_text(source)
+    frames = Frames(tmp_path / "train.py", tmp_path)
+    made_up = [start for start, _, line in code.co_lines() if line is None]
+    for at in made_up or [len(code.co_code) - 2]:
+        frame = SimpleNamespace(f_code=code, f_lasti=at, f_lineno=None, f_back=None)
+        ((path, line),) = frames.stack(cast(types.FrameType, frame))
+        assert (path, line) in {("train.py", number) for number in (1, 2, 3)}

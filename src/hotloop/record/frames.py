@@ -89,7 +89,7 @@ class Frames:
         if len(self._lines) >= PLACES:
             self._lines.clear()
         shown = self.shown(code.co_filename)
-        line = (shown, frame.f_lineno) if shown else None
+        line = (shown, _line_of(frame)) if shown else None
         known = code, line, code.co_name in _INSIDE_ONE_FUNCTION
         self._lines[id(code), frame.f_lasti] = known
         return known
@@ -117,6 +117,16 @@ class Frames:
 
     def here(self, depth: int = DEPTH) -> Stack:
         return self.stack(sys._getframe(1), depth)
+
+
+def _line_of(frame: types.FrameType) -> int:
+    """Python gives no line to a jump that it made up, back to the head of a loop say: the last one before it counts."""
+    line: int | None = frame.f_lineno
+    if line is not None:
+        return line
+    code = frame.f_code
+    before = [number for start, _, number in code.co_lines() if number is not None and start <= frame.f_lasti]
+    return before[-1] if before else code.co_firstlineno
 
 
 def frame_reader() -> Callable[[], types.FrameType | None]:
