@@ -32,7 +32,7 @@ def load_saved_model(path: str, serving: Serving) -> Model:
     if spec.shape.rank is None:
         raise HotloopError(f"{path} does not say what shape its input `{input}` has.")
 
-    def call(batch: Any, _keep: Any = loaded) -> Any:  # a signature's variables live as long as what was loaded
+    def call(batch: Any, kept: Any = loaded) -> Any:  # a signature's variables live as long as what was loaded
         return signature(**{input: batch})[output]
 
     batch, *shape = spec.shape.as_list()
