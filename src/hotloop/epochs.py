@@ -46,8 +46,7 @@ def of_keras(run: LoopRun, recording: Recording) -> Epochs | None:
     while -(-event.count // every) > len(event.times):
         every *= 2
     counts = [*[every] * (len(event.times) - 1), event.count - every * (len(event.times) - 1)]
-    end = run.clock.values[-1] + (run.steps - run.clock.at[-1]) * run.step_seconds.values[-1]
-    begins = (*event.times, max(end, event.times[-1]))
+    begins = (*event.times, max(_end(run, recording), event.times[-1]))
     first = [_first_step(run, time) for time in event.times]
     if run.runs == 1:
         seconds = [b - a for a, b in itertools.pairwise(begins)]
@@ -58,6 +57,12 @@ def of_keras(run: LoopRun, recording: Recording) -> Epochs | None:
     steps = tuple((b - a) / n for (a, b), n in zip(itertools.pairwise([*first, run.steps]), counts, strict=True))
     values = tuple(round(one / n, 6) for one, n in zip(seconds, counts, strict=True))
     return Epochs(Series("epoch", "seconds", tuple(first), values), begins, steps, every, run.runs == 1)
+
+
+def _end(run: LoopRun, recording: Recording) -> float:
+    """Of the last epoch. Then `fit` lets go of its data, which may take a while."""
+    ends = [event.last for event in recording.of_kind("epoch.end") if event.stack == run.stack]
+    return ends[0] if ends else run.clock.values[-1] + (run.steps - run.clock.at[-1]) * run.step_seconds.values[-1]
 
 
 def of_rounds(outer: LoopRun, inner: LoopRun) -> Epochs | None:

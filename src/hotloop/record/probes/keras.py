@@ -60,7 +60,8 @@ class KerasLoops:
                 self._batch(kind),
                 lambda state, seconds, result: None,
             )
-        watch(log, callbacks, "on_epoch_begin", self._epoch(log), lambda state, seconds, result: None)
+        for name, kind in (("on_epoch_begin", "epoch"), ("on_train_end", "epoch.end")):
+            watch(log, callbacks, name, self._epoch(log, kind), lambda state, seconds, result: None)
 
     def install_compile(self, log: Log) -> None:
         def compiled(model: Any, seconds: float, result: Any) -> None:
@@ -125,10 +126,10 @@ class KerasLoops:
 
         return enter
 
-    def _epoch(self, log: Log) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    def _epoch(self, log: Log, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             if self._call.track is not None:
-                log.emit("epoch")
+                log.emit(kind)
 
         return enter
 
