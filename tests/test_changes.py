@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from recordings import PROGRAM, loop, memory, recording
 
 from hotloop.diagnose import diagnose
 from hotloop.model import Event, LoopSummary, Place, Recording, Series, Symptom
+from hotloop.rules import all_rules
 
 HERE = (Place(PROGRAM, 12),)
 N = 400
@@ -325,3 +327,11 @@ def test_the_steps_of_a_loop_around_another_are_compared_like_epochs() -> None:
 
 def test_rounds_of_different_length_are_not_compared() -> None:
     assert seen(rounds(180, 40, 40, 40, seconds=(9.0, 2.0, 2.0, 2.0))) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "path", sorted(p for r in all_rules() for p in r.folder.glob("fast.json.gz")), ids=lambda path: path.parent.name
+)
+def test_a_mended_program_neither_slows_down_nor_has_anything_remarked(path: Path) -> None:
+    symptoms, remarks = seen(Recording.load(path))
+    assert ([symptom.message for symptom in symptoms if symptom.kind != "leaking"], remarks) == ([], ())

@@ -63,13 +63,15 @@ def _without_echo(
     for index, summary in loops:
         around = [nest.runs[other].clock.values for other in nest.around[index]]
         for one in _of_loop(nest.runs[index], summary.phases, nest.recording, around, epochs.get(index)):
-            if not any(_alike(one, other) and at in nest.around[index] for at, other in said):
+            if not any(at in nest.around[index] and _covers(other, one) for at, other in said):
                 said.append((index, one))
     return said
 
 
-def _alike(one: Symptom | Remark, other: Symptom | Remark) -> bool:
-    return one.kind == other.kind or {one.kind, other.kind} <= OF_STEP_TIME
+def _covers(said: Symptom | Remark, one: Symptom | Remark) -> bool:
+    """Whether nothing is left to say: an ailment is not passed over for a remark."""
+    alike = said.kind == one.kind or {said.kind, one.kind} <= OF_STEP_TIME
+    return alike and not (isinstance(said, Remark) and isinstance(one, Symptom))
 
 
 def _of_epochs(
