@@ -77,7 +77,7 @@ def _loop(summary: LoopSummary, report: Report, sources: Sources) -> str:
     marked = [line.text.strip() for line in sources.excerpt(run.place) if line.marked]
     symptoms = [s.message for s in report.symptoms if s.loop == run.place]
     alarms = "".join(f'<p class="symptom">▲ {prose(message)}</p>' for message in symptoms)
-    alarms += "".join(f"<p>{prose(remark)}</p>" for remark in summary.remarks)
+    alarms += "".join(f"<p>△ {prose(remark)}</p>" for remark in summary.remarks)
     chart, left_out = charts.steps(summary, report)
     note = "".join(f'<p class="soft">{e(text)}</p>' for text in (phrases.epochs(summary), left_out) if text)
     return (
