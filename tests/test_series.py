@@ -66,6 +66,53 @@ def test_a_flat_series_has_no_jump() -> None:
     assert series.step_change(noisy(lambda x: 1.0)) is None
 
 
+@pytest.mark.parametrize(
+    ("values", "index"),
+    [
+        ([9.0, 2.0, 2.1, 1.9], 0),
+        ([2.0, 2.1, 9.0, 1.9, 2.0], 2),
+        ([4.0, 2.1, 9.0, 1.9, 2.0], 2),
+        ([2.0, 2.1, 1.9], None),
+        ([9.0, 2.0], None),
+        ([9.0, 2.0, 8.0, 2.0], None),
+        ([1.0, 0.0, 0.0], None),
+        ([], None),
+    ],
+)
+def test_one_value_stands_out_where_the_others_are_alike(values: list[float], index: int | None) -> None:
+    assert series.stands_out(values) == index
+
+
+@pytest.mark.parametrize(
+    ("values", "each"),
+    [
+        ([2.0, 2.5, 3.0, 3.5], 0.5),
+        ([2.0, 2.5, 3.0, 3.5, 4.2, 4.5, 5.0, 5.4, 6.0, 6.5], 0.5),
+        ([2.0, 2.5, 2.4, 3.5], 0),
+        ([2.0, 2.1, 2.2, 2.3], 0),
+        ([2.0, 2.01, 2.02, 3.5], 0),
+        ([0.0, 1.0, 2.0, 3.0], 0),
+        ([2.0, 3.0], 0),
+        ([], 0),
+    ],
+)
+def test_a_few_values_climb_where_each_is_above_the_one_before(values: list[float], each: float) -> None:
+    assert series.climb(values) == pytest.approx(each, rel=0.05)
+
+
+def test_a_small_jump_is_no_trend_either() -> None:
+    assert not any(slows(noisy(lambda x: 1.0 if x < 0.5 else 1.2, seed, spread=0.05)) for seed in range(10))
+
+
+def test_a_lasting_jump_is_found_where_it_is_though_far_from_the_middle() -> None:
+    for share in (0.25, 0.5, 0.8):
+        jump = series.jump(noisy(lambda x: 1.0 if x < share else 2.0, spread=0.1))  # noqa: B023
+        assert jump is not None
+        assert abs(jump.index - share * N) <= 2
+    assert series.jump([0.0] * 50 + [1.0] * 50) is None
+    assert series.jump([1.0] * 50 + [math.nan] * 50) is None
+
+
 def test_too_few_steps_have_no_trend() -> None:
     assert not slows([1.0, 2.0, 3.0, 4.0])
     assert not slows([])

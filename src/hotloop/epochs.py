@@ -45,7 +45,7 @@ def of_keras(run: LoopRun, recording: Recording) -> Epochs | None:
     every = 1
     while -(-event.count // every) > len(event.times):
         every *= 2
-    counts = [*[every] * (len(event.times) - 1), event.count - every * (len(event.times) - 1)]
+    counts = [*[every] * (len(event.times) - 1), max(1, event.count - every * (len(event.times) - 1))]
     begins = (*event.times, max(_end(run, recording), event.times[-1]))
     first = [_first_step(run, time) for time in event.times]
     if run.runs == 1:
@@ -124,13 +124,13 @@ def each_longer(epochs: Epochs, recording: Recording) -> tuple[str, float] | Non
         return None
     skip = int(len(values) > 1 and values[0] > values[1])  # the first one traces, and fills caches
     rises = values[skip:]
-    if not series.climbs(rises) or sum(rises) - len(rises) * rises[0] < WORTH * recording.seconds:
+    each = series.climb(rises)
+    if not each or sum(rises) - len(rises) * rises[0] < WORTH * recording.seconds:
         return None
     fast, slow = _span(epochs, recording, skip, skip + 1), _span(epochs, recording, compared - 1, compared)
-    longer = (rises[-1] - rises[0]) / slow.steps
-    if handed_more(fast, slow, rises[-1] / rises[0]) or not of_its_own(fast, slow, longer):
+    longer = each * (len(rises) - 1)
+    if handed_more(fast, slow, 1 + longer / rises[0]) or not of_its_own(fast, slow, longer / slow.steps):
         return None
-    each = (rises[-1] - rises[0]) / (len(rises) - 1)
     noun = _noun(epochs)
     listed = [words.duration(value) for value in rises]
     if len(listed) > LISTED:
@@ -144,7 +144,7 @@ def _whole(epochs: Epochs) -> int:
     steps = epochs.steps
     if len(steps) > 1 and ALIKE * steps[-1] < series.median(steps[:-1]):
         steps = steps[:-1]
-    alike = bool(steps) and max(steps) <= ALIKE * min(steps) + 1
+    alike = bool(steps) and min(steps) >= 1 and max(steps) <= ALIKE * min(steps) + 1
     return len(steps) if alike and epochs.comparable else 0
 
 

@@ -163,7 +163,7 @@ def jump(values: Sequence[float]) -> Jump | None:
         return None
     sides = ys[: found.index], ys[found.index :]
     low, high = sorted((found.before, found.after))
-    if high < (SUBSTANTIAL if len(ys) >= FEW else SUBSTANTIAL_IN_FEW) * low:
+    if low <= 0 or high < (SUBSTANTIAL if len(ys) >= FEW else SUBSTANTIAL_IN_FEW) * low:
         return None
     if min(map(len, sides)) < LASTING or min(map(sum, sides)) < NOTICEABLE * sum(ys):
         return None
@@ -218,17 +218,22 @@ def stands_out(values: Sequence[float]) -> int | None:
     usual = median(others)
     alike = len(others) > 1 and SUBSTANTIAL * min(others) >= usual and max(others) <= SUBSTANTIAL * usual
     far = values[index] >= SUBSTANTIAL_IN_FEW * usual and values[index] - usual > CLEAR * _spread(others)
-    return index if alike and far else None
+    return index if usual > 0 and alike and far else None
 
 
-def climbs(values: Sequence[float]) -> bool:
-    """Whether each of a few values is clearly above the one before, and the last far above the first."""
+def climb(values: Sequence[float]) -> float:
+    """By how much each of a few values is above the one before, the last being far above the first; 0 if they are not.
+
+    So few that no line can be fitted must all rise, none much less than the others.
+    """
+    if len(values) < 4 or min(values) <= 0:
+        return 0.0
     if len(values) >= FEWEST:
-        return trend([float(at) for at in range(len(values))], values).significant
+        line = trend([float(at) for at in range(len(values))], values)
+        return line.slope if line.significant else 0.0
     rises = [b - a for a, b in itertools.pairwise(values)]
-    if len(rises) < 3 or values[-1] < SUBSTANTIAL_IN_FEW * values[0]:
-        return False
-    return min(rises) >= sum(rises) / len(rises) / 3
+    mean = sum(rises) / len(rises)
+    return mean if values[-1] >= SUBSTANTIAL_IN_FEW * values[0] and min(rises) >= mean / 3 else 0.0
 
 
 def stride(at: Sequence[float]) -> float:
