@@ -11,7 +11,10 @@ import pytest
 
 from hotloop.record.frames import Frames
 from hotloop.record.log import Log
+from hotloop.record.probes import built
 from hotloop.record.probes.compilers import HOME
+from hotloop.record.probes.data import Pipelines
+from hotloop.record.probes.keras import KerasLoops
 from hotloop.record.probes.switches import Switches
 from hotloop.record.probes.traces import Traces
 from hotloop.record.probes.unrolled import BIG, install_constants
@@ -134,6 +137,33 @@ def test_the_line_that_makes_functions_of_2_12_run_eagerly_is_known(log: Log, mo
     finally:
         undo(log)
     assert not log.unseen
+
+
+def test_keras_2_beside_keras_3_is_seen_as_well(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Layer:
+        def __init__(self) -> None:
+            pass
+
+    class Model(Layer):
+        def compile(self) -> None:
+            pass
+
+    places = {
+        "layers.layer": "Layer",
+        "metrics.metric": "Metric",
+        "models.model": "Model",
+        "trainers.trainer": "Trainer",
+    }
+    for place, name in {**places, "optimizers.base_optimizer": "BaseOptimizer"}.items():
+        monkeypatch.setitem(sys.modules, f"keras.src.{place}", SimpleNamespace(**{name: type(name, (), {})}))
+    older = {"engine.base_layer": ("Layer", Layer), "engine.training": ("Model", Model)}
+    for place, (name, kind) in {**older, "optimizers.optimizer": ("Optimizer", type("Optimizer", (), {}))}.items():
+        monkeypatch.setitem(sys.modules, f"tf_keras.src.{place}", SimpleNamespace(**{name: kind}))
+    built.install(log, "tf_keras")
+    KerasLoops([], Switches(), Pipelines()).install_compile(log, "tf_keras")
+    Model().compile()
+    seen = {(event.kind, event.subject, event.totals.get("models", 0.0)) for event in log.events()}
+    assert seen == {("built", "Model", 1.0), ("compile", "", 0.0)}
 
 
 def test_the_second_compiler_of_a_function_goes_on_where_the_first_made_variables(log: Log) -> None:

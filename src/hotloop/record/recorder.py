@@ -147,8 +147,8 @@ class Recorder:
 
 def _versions() -> dict[str, str]:
     found = {}
-    for name in ("tensorflow", "keras"):
-        version = getattr(sys.modules.get(name), "__version__", None)
+    for name, module in (("tensorflow", "tensorflow"), ("keras", "tf_keras"), ("keras", "keras")):
+        version = getattr(sys.modules.get(module), "__version__", None)
         if isinstance(version, str):
             found[name] = version
     return found

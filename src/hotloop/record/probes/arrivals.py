@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hotloop.record.log import Log
 from hotloop.record.probes import (
     Install,
     built,
@@ -24,6 +26,8 @@ from hotloop.record.probes.data import Pipelines
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.switches import Switches
 from hotloop.record.recorder import Recorder
+
+InstallOf = Callable[[Log, str], None]  # of the Keras that is imported by this name
 
 
 def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
@@ -54,8 +58,8 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ("threads", switches.install_threads),
         ("options of input pipelines", switches.install_pipelines),
     ]
-    for_keras: list[tuple[str, Install]] = [
-        ("Keras loops", loops.install_keras),
+    for_keras: list[tuple[str, InstallOf]] = [
+        ("Keras loops", loops.install),
         ("Keras models compiled", loops.install_compile),
         ("Keras objects made", built.install),
         ("precision", switches.install_precision),
@@ -82,10 +86,17 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         install_all(log, for_tensorflow)
         seed()
 
+    def keras_arrived(package: str) -> None:
+        install_all(log, [(what, _of(package, install)) for what, install in for_keras])
+
     seed()
     return {
         **({"numpy": seed} if options["seed"] is not None else {}),
         "tensorflow": tensorflow_arrived,
-        "keras": lambda: install_all(log, for_keras),
-        "tf_keras": lambda: install_all(log, [("tf_keras loops", loops.install_tf_keras)]),
+        "keras": functools.partial(keras_arrived, "keras"),
+        "tf_keras": functools.partial(keras_arrived, "tf_keras"),  # Keras 2, also beside Keras 3
     }
+
+
+def _of(package: str, install: InstallOf) -> Install:
+    return lambda log: install(log, package)

@@ -9,20 +9,20 @@ from typing import Any
 
 from hotloop.record.frames import Frames, Stack, is_ours
 from hotloop.record.log import Log, Tally
-from hotloop.record.probes.watch import FAILED, keras2, part, watch
+from hotloop.record.probes.watch import FAILED, keras_part, watch
 
 MADE = (
-    ("keras.src.layers.layer:Layer", *keras2("engine.base_layer:Layer")),
-    ("keras.src.metrics.metric:Metric", *keras2("engine.base_layer:Layer")),  # in Keras 2, a metric is a layer
-    ("keras.src.optimizers.base_optimizer:BaseOptimizer", *keras2("optimizers.optimizer:Optimizer")),
+    ("layers.layer:Layer", "engine.base_layer:Layer"),
+    ("metrics.metric:Metric", "engine.base_layer:Layer"),  # in Keras 2, a metric is a layer
+    ("optimizers.base_optimizer:BaseOptimizer", "optimizers.optimizer:Optimizer"),
 )
-MODEL = ("keras.src.models.model:Model", *keras2("engine.training:Model"))
+MODEL = ("models.model:Model", "engine.training:Model")
 _CONSTRUCTORS = frozenset(
     {"__init__", "__new__", "__call__", "wrapper", "_method_wrapper", "_wrap_function", "error_handler"}
 )
 
 
-def install(log: Log) -> None:
+def install(log: Log, package: str) -> None:
     def begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         stack = _maker(log.frames)
         return (args[0], stack) if stack else None
@@ -35,8 +35,8 @@ def install(log: Log) -> None:
         tally.add(seconds, {"models": float(isinstance(made, model)), "dropped": 0.0})
         weakref.finalize(made, _dropped, tally).atexit = False
 
-    model = part(*MODEL)
-    for owner in dict.fromkeys(part(*places) for places in MADE):
+    model = keras_part(package, *MODEL)
+    for owner in dict.fromkeys(keras_part(package, *places) for places in MADE):
         watch(log, owner, "__init__", begins, ends)
 
 

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import FAILED, Depth, disguise, keras2, part, watch, watch_outermost
+from hotloop.record.probes.watch import FAILED, Depth, disguise, keras_part, part, watch, watch_outermost
 
 COUNTED_FIRST = 2000  # operations that are all counted and timed, before only some windows are
 ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
@@ -95,9 +95,9 @@ def install_gradients(log: Log) -> None:
     watch(log, tape, "gradient", eagerly, _emits(log, "gradient"))
 
 
-def install_updates(log: Log) -> None:
+def install_updates(log: Log, package: str) -> None:
     """`apply` and `apply_gradients` call each other in some versions: the outermost counts."""
-    optimizer = part("keras.src.optimizers.base_optimizer:BaseOptimizer", *keras2("optimizers.optimizer:Optimizer"))
+    optimizer = keras_part(package, "optimizers.base_optimizer:BaseOptimizer", "optimizers.optimizer:Optimizer")
     eagerly = _eagerly()
     for name in ("apply_gradients", "apply") if hasattr(optimizer, "apply") else ("apply_gradients",):
         watch_outermost(log, _applying, optimizer, name, eagerly, _emits(log, "apply"))

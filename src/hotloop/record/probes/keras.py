@@ -13,15 +13,15 @@ from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
 from hotloop.record.probes.data import Pipelines
 from hotloop.record.probes.switches import Switches
-from hotloop.record.probes.watch import FAILED, keras2, part, watch
+from hotloop.record.probes.watch import FAILED, keras_part, watch
 from hotloop.record.track import Track
 
 KINDS = {"fit": "train", "evaluate": "test", "predict": "predict"}
 DEFAULT_BATCH = 32  # Keras' own
 CALLS = 500  # told apart by all the lines that led to them
-TRAINER = ("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", *keras2("engine.training:Model"))
-COMPILER = ("keras.src.trainers.trainer:Trainer", *keras2("engine.training:Model"))
-CALLBACKS = ("keras.src.callbacks.callback_list:CallbackList", *keras2("callbacks:CallbackList"))
+TRAINER = ("backend.tensorflow.trainer:TensorFlowTrainer", "engine.training:Model")
+COMPILER = ("trainers.trainer:Trainer", "engine.training:Model")
+CALLBACKS = ("callbacks.callback_list:CallbackList", "callbacks:CallbackList")
 
 
 class _Call(threading.local):
@@ -43,14 +43,8 @@ class KerasLoops:
         self._by_key: dict[tuple[str, Stack], Track] = {}
         self._call = _Call()
 
-    def install_keras(self, log: Log) -> None:
-        self._install(log, part(*TRAINER), part(*CALLBACKS))
-
-    def install_tf_keras(self, log: Log) -> None:
-        """Beside Keras 3, which was there first."""
-        self._install(log, part(TRAINER[-1]), part(CALLBACKS[-1]))
-
-    def _install(self, log: Log, trainer: Any, callbacks: Any) -> None:
+    def install(self, log: Log, package: str) -> None:
+        trainer, callbacks = keras_part(package, *TRAINER), keras_part(package, *CALLBACKS)
         for kind, stage in KINDS.items():
             watch(log, trainer, kind, self._begins(log, kind), self._ends(log, kind))
             watch(
@@ -63,7 +57,7 @@ class KerasLoops:
         for name, kind in (("on_epoch_begin", "epoch"), ("on_train_end", "epoch.end")):
             watch(log, callbacks, name, self._epoch(log, kind), lambda state, seconds, result: None)
 
-    def install_compile(self, log: Log) -> None:
+    def install_compile(self, log: Log, package: str) -> None:
         def compiled(model: Any, seconds: float, result: Any) -> None:
             stack = log.frames.here()
             if result is FAILED or not stack:
@@ -72,7 +66,7 @@ class KerasLoops:
             self._compiled[model] = f"{stack[0][0]}:{stack[0][1]}"
             log.emit("compile", seconds=seconds, stack=stack, totals={"again": float(again)})
 
-        watch(log, part(*COMPILER), "compile", lambda args, kwargs: args[0], compiled)
+        watch(log, keras_part(package, *COMPILER), "compile", lambda args, kwargs: args[0], compiled)
 
     def _begins(self, log: Log, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

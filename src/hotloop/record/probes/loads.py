@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import Depth, keras2, part, watch_outermost
+from hotloop.record.probes.watch import Depth, keras_part, part, watch_outermost
 
-SAVING = keras2("saving.saving_lib")
-LEGACY = ("keras.src.legacy.saving.legacy_h5_format", *keras2("saving.legacy.hdf5_format"))
+SAVING = ("saving.saving_lib", "saving.saving_lib")
+LEGACY = ("legacy.saving.legacy_h5_format", "saving.legacy.hdf5_format")
 TENSORFLOW = (
-    (("tensorflow.python.saved_model.load",), "load_partial", "saved_model.load"),
-    (("tensorflow.python.saved_model.loader_impl:SavedModelLoader",), "load", "saved_model.load"),
-    (("tensorflow.python.checkpoint.checkpoint:Checkpoint",), "restore", "Checkpoint.restore"),
-    (("tensorflow.python.training.saver:Saver",), "restore", "Saver.restore"),
+    ("tensorflow.python.saved_model.load", "load_partial", "saved_model.load"),
+    ("tensorflow.python.saved_model.loader_impl:SavedModelLoader", "load", "saved_model.load"),
+    ("tensorflow.python.checkpoint.checkpoint:Checkpoint", "restore", "Checkpoint.restore"),
+    ("tensorflow.python.training.saver:Saver", "restore", "Saver.restore"),
 )
 KERAS = (
     (SAVING, "load_model", "load_model"),
@@ -26,18 +29,18 @@ _depth = Depth()
 
 
 def install_tensorflow(log: Log) -> None:
-    _install(log, TENSORFLOW)
+    _install(log, [(functools.partial(part, place), name, shown) for place, name, shown in TENSORFLOW])
 
 
-def install_keras(log: Log) -> None:
-    _install(log, KERAS)
+def install_keras(log: Log, package: str) -> None:
+    _install(log, [(functools.partial(keras_part, package, *places), name, shown) for places, name, shown in KERAS])
 
 
-def _install(log: Log, targets: tuple[tuple[tuple[str, ...], str, str], ...]) -> None:
+def _install(log: Log, targets: Iterable[tuple[Callable[[], Any], str, str]]) -> None:
     missing = []
     for owner, name, shown in targets:
         try:
-            _watch_load(log, part(*owner), name, shown)
+            _watch_load(log, owner(), name, shown)
         except LookupError as error:
             missing.append(str(error))
     if missing:

@@ -13,7 +13,8 @@ from typing import Any
 from hotloop.leavings import few_words
 from hotloop.record.frames import Frames, is_ours, package_of
 from hotloop.record.log import Log
-from hotloop.record.probes.watch import FAILED, keras2, part, watch
+from hotloop.record.probes.keras import TRAINER
+from hotloop.record.probes.watch import FAILED, keras_part, part, watch
 
 CEILING = 2000
 KERAS = ("predict", "predict_on_batch", "fit", "evaluate", "train_on_batch", "test_on_batch")
@@ -39,8 +40,8 @@ class Observer:
             self._leaves("numpy"),
         )
 
-    def install_keras(self, log: Log) -> None:
-        trainer = part("keras.src.backend.tensorflow.trainer:TensorFlowTrainer", *keras2("engine.training:Model"))
+    def install_keras(self, log: Log, package: str) -> None:
+        trainer = keras_part(package, *TRAINER)
         for name in KERAS:
             if hasattr(trainer, name):
                 watch(log, trainer, name, lambda args, kwargs: log.frames.called_by_user() or None, self._leaves(name))

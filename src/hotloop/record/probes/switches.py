@@ -6,7 +6,7 @@ from typing import Any
 
 from hotloop.record.log import Log
 from hotloop.record.probes.compilers import HOME
-from hotloop.record.probes.watch import FAILED, keras2, part, watch, watch_everywhere
+from hotloop.record.probes.watch import FAILED, keras_part, part, watch, watch_everywhere
 
 
 class Switches:
@@ -66,8 +66,8 @@ class Switches:
             lambda name, seconds, result: log.emit("option", name) if result is not FAILED else None,
         )  # fmt: skip
 
-    def install_precision(self, log: Log) -> None:
-        module = part("keras.src.backend.config", *keras2("backend_config"))
+    def install_precision(self, log: Log, package: str) -> None:
+        module = keras_part(package, "backend.config", "backend_config")
         watch_everywhere(
             log, module, "set_floatx",
             lambda args, kwargs: (*args, *kwargs.values()),

@@ -32,9 +32,9 @@ def part(*paths: str) -> Any:
     raise LookupError(paths[0])
 
 
-def keras2(path: str) -> tuple[str, ...]:
-    """Where Keras 2 keeps a symbol: 2.13 to 2.15, up to 2.12, and `tf_keras`, its successor."""
-    return f"keras.src.{path}", f"keras.{path}", f"tf_keras.src.{path}"
+def keras_part(package: str, three: str, two: str) -> Any:
+    """Of the Keras imported as `package` (`keras` or `tf_keras`): where Keras 3 has it, Keras 2, and 2 up to 2.12."""
+    return part(f"{package}.src.{three}", f"{package}.src.{two}", f"{package}.{two}")
 
 
 def operations(graph: Any) -> int:
@@ -99,7 +99,10 @@ def watch_everywhere(log: Log, owner: Any, name: str, enter: Enter, leave: Leave
     watch(log, owner, name, enter, leave)
     watched = getattr(owner, name)
     for key, module in list(sys.modules.items()):
-        if key.startswith(("tensorflow", "keras")) and getattr(module, "__dict__", {}).get(name) is original:
+        if (
+            key.startswith(("tensorflow", "keras", "tf_keras"))
+            and getattr(module, "__dict__", {}).get(name) is original
+        ):
             _put(log, module, name, watched)
 
 
