@@ -7,7 +7,6 @@ import io
 import json
 import math
 import os
-import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from PIL import Image
 from hotloop.cli import main
 from hotloop.label.headers import ImageError, first_frame, header
 from hotloop.label.listing import images
-from hotloop.label.pipeline import Batch, computed
 from hotloop.label.rows import Row, Rows, from_json, to_json
 from hotloop.label.tables import write_table
 from hotloop.label.tuning import choose
@@ -168,30 +166,6 @@ def test_parquet_has_the_same_rows(tmp_path: Path) -> None:
     assert [row["path"] for row in table] == [name.replace("\udcff", "\\xff") for name in ODD] + ["bad.jpg"]
     assert table[0] == {"path": "plain.jpg", "error": None, "labels": ["a", "b"], "scores": [0.75, 0.25]}
     assert table[-1] == {"path": "bad.jpg", "error": "cut off", "labels": None, "scores": None}
-
-
-def test_batches_computed_at_once_come_out_in_order() -> None:
-    both = threading.Barrier(2, timeout=60)  # broken unless two are computed at once
-    begun: list[int] = []
-
-    def compute(pixels: int) -> int:
-        begun.append(pixels)
-        if pixels < 2:
-            both.wait()
-        return -pixels
-
-    coming = (Batch((str(number),), number, {}) for number in range(9))
-    for number, (batch, outputs) in enumerate(computed(coming, compute, 2)):
-        assert (batch.paths, outputs) == ((str(number),), -number)
-        assert len(begun) <= number + 3  # what waits takes memory
-    assert sorted(begun) == list(range(9))
-
-
-def test_a_batch_that_cannot_be_computed_raises_in_its_turn() -> None:
-    outputs = computed((Batch(("x",), number, {}) for number in (1, 2, 0, 4)), lambda pixels: 8 // pixels, 2)
-    assert [next(outputs)[1], next(outputs)[1]] == [8, 4]
-    with pytest.raises(ZeroDivisionError):
-        next(outputs)
 
 
 @pytest.mark.parametrize(

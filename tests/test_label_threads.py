@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from hotloop.label.gathering import Gatherer
 from hotloop.label.headers import ImageError
-from hotloop.label.pipeline import CHUNK, batches, chunk_size
+from hotloop.label.pipeline import CHUNK, Batch, batches, chunk_size, computed
 
 
 def test_calls_that_come_while_a_batch_is_computed_go_together_in_the_next() -> None:
@@ -35,6 +35,37 @@ def test_calls_that_come_while_a_batch_is_computed_go_together_in_the_next() -> 
     assert sizes == [1, 4, 3]
 
 
+def test_as_many_batches_are_computed_at_once_as_there_are_streams() -> None:
+    begun: list[Sequence[int]] = []
+    go_on = threading.Event()
+
+    def compute(examples: Sequence[int]) -> list[int]:
+        begun.append(examples)
+        assert go_on.wait(60)
+        return [-example for example in examples]
+
+    gather = Gatherer(compute, batch=4, max_wait=0.0, streams=2)
+    with ThreadPoolExecutor(5) as pool:
+        calls = []
+        for number in range(2):
+            calls.append(pool.submit(gather, number))
+            until(lambda: len(begun) > number)  # noqa: B023
+        calls += [pool.submit(gather, number) for number in (2, 3, 4)]
+        until(lambda: len(gather._waiting) == 3)
+        go_on.set()
+        assert [call.result() for call in calls] == [0, -1, -2, -3, -4]
+    assert begun[:2] == [[0], [1]]
+    assert sorted(example for together in begun for example in together) == [0, 1, 2, 3, 4]
+
+
+def until(came: Callable[[], bool]) -> None:
+    for _ in range(60_000):
+        if came():
+            return
+        threading.Event().wait(0.001)
+    raise TimeoutError
+
+
 def test_a_lone_caller_never_waits_for_others() -> None:
     gather = Gatherer(lambda examples: examples, batch=32, max_wait=3600.0, clock=lambda: 0.0)
     assert [gather(number) for number in range(100)] == list(range(100))
@@ -52,8 +83,9 @@ def test_an_error_reaches_everybody_in_the_batch_and_nobody_after_it() -> None:
     assert gather(1) == 1
 
 
-def test_every_caller_gets_its_own_result_under_load() -> None:
-    gather = Gatherer(lambda examples: [-example for example in examples], batch=5, max_wait=0.001)
+@pytest.mark.parametrize("streams", [1, 3])
+def test_every_caller_gets_its_own_result_under_load(streams: int) -> None:
+    gather = Gatherer(lambda examples: [-example for example in examples], batch=5, max_wait=0.001, streams=streams)
     with ThreadPoolExecutor(16) as pool:
         assert list(pool.map(gather, range(5000))) == [-number for number in range(5000)]
 
@@ -104,3 +136,27 @@ def test_a_long_list_is_read_no_further_ahead_than_needed() -> None:
 def test_an_error_of_ours_in_a_decoding_thread_is_not_taken_for_a_bad_image() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         list(batches(["not a number"], decode, join, 2, threads=1))
+
+
+def test_batches_computed_at_once_come_out_in_order() -> None:
+    both = threading.Barrier(2, timeout=60)  # broken unless two are computed at once
+    begun: list[int] = []
+
+    def compute(pixels: int) -> int:
+        begun.append(pixels)
+        if pixels < 2:
+            both.wait()
+        return -pixels
+
+    coming = (Batch((str(number),), number, {}) for number in range(9))
+    for number, (batch, outputs) in enumerate(computed(coming, compute, 2)):
+        assert (batch.paths, outputs) == ((str(number),), -number)
+        assert len(begun) <= number + 3  # what waits takes memory
+    assert sorted(begun) == list(range(9))
+
+
+def test_a_batch_that_cannot_be_computed_raises_in_its_turn() -> None:
+    outputs = computed((Batch(("x",), number, {}) for number in (1, 2, 0, 4)), lambda pixels: 8 // pixels, 2)
+    assert [next(outputs)[1], next(outputs)[1]] == [8, 4]
+    with pytest.raises(ZeroDivisionError):
+        next(outputs)

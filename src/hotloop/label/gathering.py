@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
@@ -14,18 +14,20 @@ class _Ticket:
     example: Any
     result: Any = None
     error: BaseException | None = None
-    served: bool = field(default=False)
+    taken: bool = False  # into a batch
+    served: bool = False
 
 
 class Gatherer:
-    """Whoever comes while a batch is computed waits and goes with the next one. The first of those computes it for all;
-    before it does, it waits up to `max_wait` seconds for as many callers as the last batch had."""
+    """Whoever comes while `streams` batches are computed waits and goes with the next one. The first of those computes
+    it for all; before it does, it waits up to `max_wait` seconds for as many callers as the last batch had."""
 
     def __init__(
         self,
         compute: Callable[[Sequence[Any]], Sequence[Any]],
         batch: int,
         max_wait: float,
+        streams: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._compute = compute
@@ -34,7 +36,8 @@ class Gatherer:
         self._clock = clock
         self._changed = threading.Condition()
         self._waiting: list[_Ticket] = []
-        self._busy = False
+        self._free = streams
+        self._led = False  # somebody waits for others to come
         self._usual = 1
 
     def __call__(self, example: Any) -> Any:
@@ -52,16 +55,23 @@ class Gatherer:
         """The batch that this caller has to compute; none once it is served. Who came first is served first: a caller
         may have to compute a batch that is full without it, and then comes again."""
         with self._changed:
-            while self._busy and not ticket.served:
+            while not ticket.served and (ticket.taken or self._led or not self._free):
                 self._changed.wait()
             return [] if ticket.served else self._lead()
 
     def _lead(self) -> list[_Ticket]:
-        self._busy = True
         until = self._clock() + self._max_wait
-        while len(self._waiting) < min(self._usual, self._batch) and (left := until - self._clock()) > 0:
-            self._changed.wait(left)
+        self._led = True
+        try:
+            while len(self._waiting) < min(self._usual, self._batch) and (left := until - self._clock()) > 0:
+                self._changed.wait(left)
+        finally:  # also when Ctrl-C ends the waiting
+            self._led = False
+            self._changed.notify_all()
+        self._free -= 1
         together, self._waiting = self._waiting[: self._batch], self._waiting[self._batch :]
+        for ticket in together:
+            ticket.taken = True
         return together
 
     def _serve(self, together: list[_Ticket]) -> None:
@@ -75,5 +85,5 @@ class Gatherer:
             for ticket, result in zip(together, results, strict=False):
                 ticket.result, ticket.error, ticket.served = result, error, True
             self._usual = len(together)
-            self._busy = False
+            self._free += 1
             self._changed.notify_all()

@@ -75,7 +75,7 @@ class Predictor:
         self.threads = threads or cores()
         self.streams = usual_streams(self.threads)
         self._max_wait = max_wait_ms / 1e3
-        self._gather = Gatherer(self._together, self.batch, self._max_wait)
+        self._gather = Gatherer(self._together, self.batch, self._max_wait, self.streams)
         self._decoder: Decoder | None = None
 
     @property
@@ -149,7 +149,7 @@ class Predictor:
     def rebatch(self, batch: int) -> None:
         """Another number of examples at once, as long as nobody is calling."""
         self.batch = self.network.batch = 1 if self.network.one_by_one else batch
-        self._gather = Gatherer(self._together, self.batch, self._max_wait)
+        self._gather = Gatherer(self._together, self.batch, self._max_wait, self.streams)
 
     def close(self) -> None:
         """Lets go of the model."""
