@@ -231,6 +231,13 @@ def test_the_epochs_of_a_fit_are_kept_apart_with_the_step_each_began_with() -> N
     assert epochs.values == pytest.approx((3.0, 2.0, 2.5))
 
 
+def test_a_fit_that_slows_down_with_an_epoch_names_it() -> None:
+    symptoms, _ = seen(fitted(1.0, 1.0, 1.0, 2.0, 2.0, 2.0))
+    assert [symptom.message for symptom in symptoms] == [
+        "from step 151 on, where epoch 4 begins, each step takes 40.0 ms instead of 20.0 ms"
+    ]
+
+
 def test_of_many_epochs_means_are_kept() -> None:
     taken = fitted(*[1.0] * 100)
     (event,) = taken.events

@@ -91,13 +91,19 @@ def of_steps(run: LoopRun, recording: Recording, epochs: Epochs | None) -> Chang
         return None
     if not slower and epochs and _epoch(run, jump.index, epochs) == 2:
         return None  # the first epoch is another: it is compared with the others
-    step, before, after = _step(run, jump.index, epochs), words.duration(jump.before), words.duration(jump.after)
+    (step, epoch), before, after = (
+        _step(run, jump.index, epochs),
+        words.duration(jump.before),
+        words.duration(jump.after),
+    )
     more, other = spends(fast, slow, high - low), f"`{began.subject}` is called from there on" if began else ""
     if slower:
         why = _because(f"it spends {more}" if more else "", other or turn.happened())
-        return Change(jump, f"from {step} on each step takes {after} instead of {before}{why}", ailment=not began)
+        return Change(
+            jump, f"from {step} on{epoch} each step takes {after} instead of {before}{why}", ailment=not began
+        )
     why = _because(f"it spent {more}" if more else "", turn.happened())
-    return Change(jump, f"up to {step} each step took {before}, from there on {after}{why}", ailment=False)
+    return Change(jump, f"up to {step}{epoch} each step took {before}, from there on {after}{why}", ailment=False)
 
 
 def of_memory(run: LoopRun, recording: Recording, epochs: Epochs | None) -> str:
@@ -112,8 +118,9 @@ def of_memory(run: LoopRun, recording: Recording, epochs: Epochs | None) -> str:
     if not turn.lasts or handed_more(turn.before, turn.after, jump.after / jump.before):
         return ""
     before, after = words.size(jump.before), words.size(jump.after)
-    said = f"from about {_step(run, index, epochs).removeprefix('about ')} on the process holds {after}"
-    return f"{said} of memory instead of {before}{_because(turn.happened())}"
+    step, epoch = _step(run, index, epochs)
+    said = f"from about {step.removeprefix('about ')} on{epoch} the process holds {after} of memory"
+    return f"{said} instead of {before}{_because(turn.happened())}"
 
 
 def _turn(run: LoopRun, index: int, recording: Recording, slack: float) -> _Turn:
@@ -131,12 +138,12 @@ def _entered_anew(run: LoopRun, index: int) -> bool:
     return run.runs > 1 and any(clock[i + 1] - clock[i] - size * values[i] > GAP for i in near)
 
 
-def _step(run: LoopRun, index: int, epochs: Epochs | None) -> str:
-    """A step in words, counted from 1, with the epoch that begins about there."""
+def _step(run: LoopRun, index: int, epochs: Epochs | None) -> tuple[str, str]:
+    """A step in words, counted from 1; and the epoch that begins about there."""
     epoch = _epoch(run, index, epochs) if epochs and epochs.each.name == "epoch" else 0
     named = f", where epoch {epoch} begins," if epoch else ""
     about = "about " if series.stride(run.clock.at) > 1 else ""
-    return f"{about}step {words.count(run.clock.at[index] + 1)}{named}"
+    return f"{about}step {words.count(run.clock.at[index] + 1)}", named
 
 
 def _epoch(run: LoopRun, index: int, epochs: Epochs) -> int:
