@@ -301,14 +301,20 @@ def test_epochs_that_take_longer_and_longer_are_degrading(epochs: tuple[float, .
 
 
 def test_how_much_longer_each_epoch_takes_is_said_and_counted_like_any_trend() -> None:
-    (symptom,), _ = seen(fitted(2.0, 2.5, 3.0, 3.5, 4.0))
-    if "epoch" in symptom.message:
-        assert symptom.message == (
-            "each epoch takes about 500 ms longer than the one before: 2.00 s, 2.50 s, 3.00 s, 3.50 s, 4.00 s"
-        )
+    epochs = (2.0, 2.5, 3.0, 3.5, 4.0)
+    steps = [0.02 if (n + 1) % 50 else epochs[n // 50] - 0.98 for n in range(250)]
+    taken = replace(fitted(*epochs), loops=(loop(15, 15, steps, kind="fit", stack=FIT),))
+    ends_in_python = in_phases(
+        epochs, python=lambda t: 0.3 if t < 0.5 else 0.75, compute=lambda t: 0.7 if t < 0.5 else 0.25
+    )
+    (symptom,), _ = seen(replace(taken, cpu=summed("cpu", "seconds", steps, steps), phases=ends_in_python))
+    assert symptom.message == (
+        "each epoch takes about 500 ms longer than the one before: 2.00 s, 2.50 s, 3.00 s, 3.50 s, 4.00 s; "
+        "the last one spent 2.00 s more in its own Python"
+    )
     # Half a second on 50 steps: each step takes 10 ms longer every 50 steps.
     assert (symptom.kind, symptom.unit) == ("degrading", "seconds/1000 steps")
-    assert symptom.size == pytest.approx(0.2, rel=0.1)
+    assert symptom.size == pytest.approx(0.2)
 
 
 def test_an_epoch_that_was_cut_short_is_not_compared() -> None:

@@ -136,7 +136,8 @@ def each_longer(epochs: Epochs, recording: Recording) -> tuple[str, float] | Non
     if len(listed) > LISTED:
         listed = [*listed[: LISTED - 2], "…", listed[-1]]
     said = f"each {noun} takes about {words.duration(each)} longer than the one before: {', '.join(listed)}"
-    return said, 1000 * each / slow.steps**2
+    spent = spends(fast, slow, longer / slow.steps, slow.steps)
+    return said + (f"; the last one spent {spent}" if spent else ""), 1000 * each / slow.steps**2
 
 
 def _whole(epochs: Epochs) -> int:
