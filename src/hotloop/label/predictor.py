@@ -38,7 +38,7 @@ class Predictor:
         p("photo.jpg")                  # an image file (or its bytes): decoded, resized and scaled first
         for path, out in p.stream(paths): ...
 
-    `batch` is how many are computed at once: by default 8 on a CPU, 64 on a GPU. Any thread may call; single examples
+    `batch` is how many are computed at once: by default 8 on a CPU, 32 on a GPU. Any thread may call; single examples
     from several threads at once are computed together, and `max_wait_ms` is how long a call may wait for others to join
     it. Graph, traces and memory never grow.
     """

@@ -24,7 +24,7 @@ def usual_batch() -> int:
     """On a CPU, what a few images need in between still fits into its caches; a GPU wants many."""
     import tensorflow as tf
 
-    return 64 if tf.config.list_physical_devices("GPU") else 8
+    return 32 if tf.config.list_physical_devices("GPU") else 8
 
 
 def usual_streams(threads: int) -> int:
