@@ -28,7 +28,7 @@ def noisy(shape: Callable[[float], float], seed: int = 1, spread: float = 0.05, 
 
 
 def jumped(x: float) -> float:
-    return 1.0 if x < 0.5 else 1.8
+    return 1.0 if x < 0.5 else 2.2
 
 
 def summed(name: str, unit: str, steps: Sequence[float], each: Sequence[float]) -> Series:
@@ -62,8 +62,8 @@ def seen(taken: Recording) -> tuple[tuple[Symptom, ...], tuple[str, ...]]:
 def test_a_loop_that_slows_down_at_once_says_from_which_step_on_and_by_how_much() -> None:
     (symptom,), remarks = seen(ran([0.9, *noisy(jumped, spread=0.01)]))
     assert (symptom.kind, symptom.unit, remarks) == ("slowed", "seconds/step", ())
-    assert symptom.size == pytest.approx(0.016, rel=0.05)
-    assert symptom.message == "from step 202 on each step takes 36.0 ms instead of 20.0 ms"
+    assert symptom.size == pytest.approx(0.024, rel=0.05)
+    assert symptom.message == "from step 202 on each step takes 44.0 ms instead of 20.0 ms"
 
 
 @pytest.mark.parametrize(
@@ -104,16 +104,22 @@ def test_a_step_for_which_the_process_computes_no_more_waits_for_a_busy_machine(
     assert seen(unknown) == ((), ())
 
 
+def test_a_step_that_does_the_same_and_takes_less_than_twice_as_long_is_a_remark() -> None:
+    steps = noisy(lambda x: 1.0 if x < 0.5 else 1.7, spread=0.01)
+    said = "from step 201 on each step takes 34.0 ms instead of 20.0 ms; the machine may have been busier"
+    assert seen(ran(steps)) == ((), (said,))
+
+
 def test_the_phase_that_took_over_is_named_though_the_process_computes_no_more() -> None:
     steps = noisy(jumped, spread=0.01)
-    turned = 0.5 / 1.4
+    turned = 0.5 / 1.6
     phases = in_phases(
         steps,
         input=lambda t: 0.05 if t < turned else 0.45,
         compute=lambda t: 0.95 if t < turned else 0.55,
     )
     (symptom,), _ = seen(ran(steps, computes=[0.019] * N, phases=phases))
-    assert "instead of 20.0 ms: it spends 15." in symptom.message
+    assert "instead of 20.0 ms: it spends 18." in symptom.message
     assert symptom.message.endswith(" ms more waiting for input")
     # A neighbour that takes half of one core slows down all of it: the mix stays.
     alike = in_phases(steps, input=lambda t: 0.3, compute=lambda t: 0.7)
@@ -142,7 +148,7 @@ def test_a_loop_that_goes_on_to_other_work_is_no_ailment() -> None:
     learns = Event("call", HERE, "learn", N // 2, 3.0, when, sum(steps) - 0.02)
     assert seen(ran(steps, events=[learns])) == (
         (),
-        ("from step 201 on each step takes 36.0 ms instead of 20.0 ms: `learn` is called from there on",),
+        ("from step 201 on each step takes 44.0 ms instead of 20.0 ms: `learn` is called from there on",),
     )
     once = replace(learns, count=3, last=when + 1)
     assert [symptom.kind for symptom in seen(ran(steps, events=[once]))[0]] == ["slowed"]

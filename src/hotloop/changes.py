@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from hotloop import series, words
 from hotloop.epochs import Epochs
 from hotloop.model import Event, LoopRun, Recording
-from hotloop.spans import MOMENT, Span, costs_much, handed_more, of_its_own, spends
+from hotloop.spans import MOMENT, Span, costs_much, does_other_things, handed_more, of_its_own, spends
 
 WORTH = 0.02  # of the run, that a slower level costs
+BUSY = 2.0  # times: who comes to share a core's caches and units makes a step, and what it computes, longer by less
 MEMORY = 100e6  # bytes more, for a level of memory to be worth a word
 BETWEEN_LOOKS = 0.3  # seconds, within which memory rose at some time
 GAP = 5e-6  # seconds between two steps, in which a loop was left and entered anew: times are rounded to 1e-6
@@ -97,12 +98,13 @@ def of_steps(run: LoopRun, recording: Recording, epochs: Epochs | None) -> Chang
         words.duration(jump.after),
     )
     more, other = spends(fast, slow, high - low), f"`{began.subject}` is called from there on" if began else ""
+    happened = turn.happened()
     if slower:
-        why = _because(f"it spends {more}" if more else "", other or turn.happened())
-        return Change(
-            jump, f"from {step} on{epoch} each step takes {after} instead of {before}{why}", ailment=not began
-        )
-    why = _because(f"it spent {more}" if more else "", turn.happened())
+        why = _because(f"it spends {more}" if more else "", other or happened)
+        sure = high >= BUSY * low or bool(happened) or does_other_things(fast, slow)
+        said = f"from {step} on{epoch} each step takes {after} instead of {before}{why}"
+        return Change(jump, said if sure else f"{said}; the machine may have been busier", sure and not began)
+    why = _because(f"it spent {more}" if more else "", happened)
     return Change(jump, f"up to {step}{epoch} each step took {before}, from there on {after}{why}", ailment=False)
 
 

@@ -77,6 +77,11 @@ def of_its_own(fast: Span, slow: Span, longer: float) -> bool:
     before, after = fast.cpu, slow.cpu
     if before is not None and after is not None and after - before >= OWN * longer:
         return True
+    return does_other_things(fast, slow)
+
+
+def does_other_things(fast: Span, slow: Span) -> bool:
+    """Whether a phase has a much larger share of a step."""
     usual, unusual = _shares(fast.phases), _shares(slow.phases)
     return any(share - usual.get(name, 0.0) >= OTHER_MIX for name, share in unusual.items())
 
