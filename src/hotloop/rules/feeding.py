@@ -49,7 +49,7 @@ class Feed:
     bound: bool  # whether `blocked` is only an upper bound: the wait lies inside a compiled function
     passes: int
     read: float  # elements that the loop got
-    nodes: tuple[Node, ...]  # from the last stage to the source; none where TensorFlow does not tell: before 2.16
+    nodes: tuple[Node, ...]  # from the last stage to the source; none where TensorFlow does not tell
     made: tuple[Mapping[str, Any], ...]  # the stages as the program wrote them, likewise
     python: tuple[Event, ...]  # Python functions inside
     cpus: int

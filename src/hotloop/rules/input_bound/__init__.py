@@ -3,8 +3,8 @@
 **Why**
 
 A step cannot begin before its data are there. When the pipeline takes longer for a batch than the step does, the step
-waits, and no faster model or machine for it will help. The stage that took most is named; what it does there only its
-author can say.
+waits, and no faster model or machine for it will help. The stage that took most is named, if
+TensorFlow tells (from 2.17 on); what it does there only its author can say.
 
 **Instead**
 
