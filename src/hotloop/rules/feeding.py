@@ -15,7 +15,7 @@ Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
 WAITS = 0.1  # of the loop: with less there is nothing to gain
 STARVED = 0.7  # of a Keras loop that its slowest stage was at work, or of the looks that found the buffer empty
 MOST = 0.3  # of the pipeline: a stage or function that takes less is not the trouble
-CALLED = 0.15  # of the wait that Python took, where nothing else is known: getting in and out takes as long again
+CALLED = 0.1  # of the wait that Python itself took: getting there and back for each example takes longer still
 HEAVY = 1e-3  # seconds an element, from which keeping the result pays
 QUICK = 2e-4  # seconds an element: the function does so little that calling it is the cost
 MANY = 8  # elements a batch, from which batching first pays
@@ -100,7 +100,7 @@ class Feed:
             return ""
         if self.passes >= REMADE and self.read <= ELEMENTS * self.passes:
             return ""  # that it is made anew for every step is the cause, and has a rule of its own
-        if self.python and self.share(self.python_seconds) > (MOST if self.nodes else CALLED):
+        if self._in_python:
             if self.python_busy > 0.5:
                 return "python"
             return "serial" if self.slowest.parallel <= 1 and self.stage("Map") else "unknown"
@@ -110,6 +110,12 @@ class Feed:
         if self.slowest.maps and self.share(self.slowest.seconds) > MOST:
             return self._cause_in_map(names)
         return "unknown"
+
+    @property
+    def _in_python(self) -> bool:
+        share = self.share(self.python_seconds)
+        for_each = not self.nodes and sum(event.count for event in self.python) > MANY * self.read
+        return share > (CALLED if for_each else MOST)
 
     def _cause_in_map(self, names: list[str]) -> Cause:
         last = min((i for i, name in enumerate(names) if name in MAPS), default=-1)
