@@ -10,7 +10,7 @@ import pytest
 
 from hotloop.label.gathering import Gatherer
 from hotloop.label.headers import ImageError
-from hotloop.label.pipeline import CHUNK, Batch, batches, chunk_size, computed
+from hotloop.label.pipeline import CHUNK, at_once, batches, chunk_size
 
 
 def test_calls_that_come_while_a_batch_is_computed_go_together_in_the_next() -> None:
@@ -138,25 +138,24 @@ def test_an_error_of_ours_in_a_decoding_thread_is_not_taken_for_a_bad_image() ->
         list(batches(["not a number"], decode, join, 2, threads=1))
 
 
-def test_batches_computed_at_once_come_out_in_order() -> None:
-    both = threading.Barrier(2, timeout=60)  # broken unless two are computed at once
+def test_what_is_worked_on_at_once_comes_out_in_order() -> None:
+    both = threading.Barrier(2, timeout=60)  # broken unless two are under way at once
     begun: list[int] = []
 
-    def compute(pixels: int) -> int:
-        begun.append(pixels)
-        if pixels < 2:
+    def negative(number: int) -> int:
+        begun.append(number)
+        if number < 2:
             both.wait()
-        return -pixels
+        return -number
 
-    coming = (Batch((str(number),), number, {}) for number in range(9))
-    for number, (batch, outputs) in enumerate(computed(coming, compute, 2)):
-        assert (batch.paths, outputs) == ((str(number),), -number)
+    for number, made in enumerate(at_once(negative, range(9), 2)):
+        assert made == (number, -number)
         assert len(begun) <= number + 3  # what waits takes memory
     assert sorted(begun) == list(range(9))
 
 
-def test_a_batch_that_cannot_be_computed_raises_in_its_turn() -> None:
-    outputs = computed((Batch(("x",), number, {}) for number in (1, 2, 0, 4)), lambda pixels: 8 // pixels, 2)
-    assert [next(outputs)[1], next(outputs)[1]] == [8, 4]
+def test_what_cannot_be_worked_on_raises_in_its_turn() -> None:
+    made = at_once(lambda number: 8 // number, [1, 2, 0, 4], 2)
+    assert [next(made), next(made)] == [(1, 8), (2, 4)]
     with pytest.raises(ZeroDivisionError):
-        next(outputs)
+        next(made)

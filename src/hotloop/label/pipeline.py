@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from hotloop.label.headers import ImageError
 
@@ -19,6 +19,8 @@ AHEAD = 2  # batches at least
 Errors = dict[int, ImageError]
 Decode = Callable[[Sequence[str]], tuple[Any, Errors]]
 Join = Callable[[Sequence[Any]], Any]
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -69,19 +71,17 @@ def batches(paths: Iterable[str], decode: Decode, join: Join, batch: int, thread
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def computed(
-    coming: Iterable[Batch], compute: Callable[[Any], Any], streams: int
-) -> Generator[tuple[Batch, Any], None, None]:
-    """Each batch with its outputs, in order. Several are computed at once: one leaves cores idle between its ops."""
-    under_way: deque[tuple[Batch, Future[Any]]] = deque()
+def at_once(work: Callable[[T], R], coming: Iterable[T], streams: int) -> Generator[tuple[T, R], None, None]:
+    """Each with what `work` makes of it, in order; so many are under way at once, and one more is ready."""
+    under_way: deque[tuple[T, Future[R]]] = deque()
     pool = ThreadPoolExecutor(streams, "hotloop-compute")
     try:
-        for batch in coming:
-            under_way.append((batch, pool.submit(compute, batch.pixels)))
-            if len(under_way) > streams:  # there is one more for the stream that gets done first
-                oldest, outputs = under_way.popleft()
-                yield oldest, outputs.result()
-        for oldest, outputs in under_way:
-            yield oldest, outputs.result()
+        for one in coming:
+            under_way.append((one, pool.submit(work, one)))
+            if len(under_way) > streams:
+                oldest, made = under_way.popleft()
+                yield oldest, made.result()
+        for oldest, made in under_way:
+            yield oldest, made.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

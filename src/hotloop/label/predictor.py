@@ -16,7 +16,7 @@ from hotloop.label.headers import ImageError
 from hotloop.label.models import load
 from hotloop.label.network import Network
 from hotloop.label.options import MAX_PIXELS, Preprocess, Resize, Serving
-from hotloop.label.pipeline import Batch, batches, chunk_size, computed
+from hotloop.label.pipeline import Batch, at_once, batches, chunk_size
 from hotloop.label.preparing import decoder_for, example_shape
 from hotloop.label.tuning import usual_batch, usual_streams
 from hotloop.model import HotloopError
@@ -113,15 +113,24 @@ class Predictor:
         if extra not in (0, 1) or any(want not in (None, got) for want, got in zip(self.shape, inner, strict=True)):
             shown = ", ".join("any" if size is None else str(size) for size in self.shape)
             raise HotloopError(f"an example of this model has the shape ({shown}); {array.shape} was given.")
-        return network(array) if extra else np.asarray(self._gather(array))
+        if not extra:
+            return np.asarray(self._gather(array))
+        if len(array) <= self.batch:
+            return network(array)
+        parts = (array[at : at + self.batch] for at in range(0, len(array), self.batch))
+        return np.concatenate([made for _, made in at_once(network, parts, self.streams)])
 
     def map(self, arrays: Iterable[Any]) -> Iterator[Array]:
         """The output of each example, in order, computed in batches."""
         import numpy as np
 
-        coming = iter(arrays)
-        while some := list(islice(coming, self.batch)):
-            yield from self(np.stack([np.asarray(one, self.network.dtype) for one in some]))
+        def stacked() -> Iterator[Array]:
+            coming = iter(arrays)
+            while some := list(islice(coming, self.batch)):
+                yield np.stack([np.asarray(one, self.network.dtype) for one in some])
+
+        for _, made in at_once(self, stacked(), self.streams):
+            yield from made
 
     def stream(
         self, paths: Iterable[str | os.PathLike[str]], errors: Literal["raise", "return"] = "raise"
@@ -135,8 +144,9 @@ class Predictor:
                 yield path, outputs[at] if error is None else error
 
     def computed(self, decoded: Iterable[Batch]) -> Generator[tuple[Batch, Array], None, None]:
-        """Batch by batch, in order, some of them at once."""
-        return computed(decoded, self.network.run, self.streams)
+        """Batch by batch, in order, some of them at once: one leaves cores idle between its ops."""
+        run = self.network.run
+        return at_once(lambda batch: run(batch.pixels), decoded, self.streams)
 
     def decoded(self, paths: Iterable[str | os.PathLike[str]]) -> Iterator[Batch]:
         """Always `batch` images of the list, the last padded, wherever in the list a run began."""
