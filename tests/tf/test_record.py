@@ -111,6 +111,39 @@ def test_a_run_is_cold_when_the_session_is_new_or_its_graph_grew(sessions: Made)
     assert not [event for event in recording.of_kind("session.run") if event.place.line == 22]
 
 
+def test_runs_that_are_all_alike_are_counted_without_a_look_at_each(folder: Path) -> None:
+    recording, completed = run(
+        folder,
+        "steady.py",
+        """\
+        import time
+        import numpy as np
+        import tensorflow.compat.v1 as tf
+        tf.disable_v2_behavior()
+        p = tf.placeholder(tf.float32, [None, 300])
+        y = tf.reduce_sum(p * 3.0)
+        z = tf.reduce_max(p)
+        session = tf.Session()
+        rows = np.ones((200, 300), "float32")
+        started = time.perf_counter()
+        for i in range(3001):
+            session.run([y], {p: rows})
+        print(time.perf_counter() - started)
+        for i in range(5):
+            session.run([z], {p: rows})
+        for i in range(4):
+            session.run([y + i], {p: rows})
+        """,
+    )
+    assert not recording.meta["unseen"]
+    steady = one(recording, "session.run", 12)
+    assert one(recording, "session.cold", 12).count + steady.count == 3001
+    assert 0.6 < steady.seconds / float(completed.stdout) < 1.1
+    assert len(steady.times) >= 32
+    assert (one(recording, "session.cold", 15).count, one(recording, "session.run", 15).count) == (1, 4)
+    assert one(recording, "session.cold", 17).count == 4
+
+
 def test_the_time_of_tensorflows_import_is_set_apart(sessions: Made) -> None:
     recording, _ = sessions
     assert recording.meta["import_seconds"] > 0.5 * recording.meta["seconds"]

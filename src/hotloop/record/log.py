@@ -67,6 +67,11 @@ class Tally:
             else:
                 self.last_examples.append(example)
 
+    @property
+    def until_next(self) -> int:
+        """How many more before the one whose time is kept."""
+        return self._next - self.count
+
     def _keep_time(self) -> None:
         self.times.append(round(self.last, 4))
         self._next = self.count + self._every

@@ -11,7 +11,7 @@ from hotloop.record.memory import rss_reader
 from hotloop.record.probes.watch import FAILED, operations, part, watch
 
 _KEYS = 1000  # distinct (fetches, feeds) remembered per session
-_LOOK = 8  # runs of a session that does but one thing, after which it is asked again where they come from
+_REST = 63  # runs of a session that does but one thing, at most, that are counted without a look
 
 
 class _Seen:
@@ -24,19 +24,25 @@ class _Seen:
         self.latest: tuple[Any, dict[int, weakref.ref[Any]]] = ((), {})  # fetched last, and what was fed
         self.updated = False  # by what was fetched last: an operation, not a value
         self.steady: Tally | None = None  # where the runs are counted that are all alike
-        self.counted = 0
+        self.fetched: Any = None  # by those
+        self.rests = self.left = 0  # runs since the last look and before the next: counted, and no more
 
     def count(self, log: Log, seconds: float) -> None:
-        """One more run like the one before. A stack takes longer to read than all else."""
-        if self.steady is None or self.counted % _LOOK == 0:
-            self.steady = log.tally("session.run", self.made, log.frames.here())
-        self.counted += 1
-        self.steady.add(seconds)
+        """One more run like the one before, and as long as those that were not looked at, if it is on their line."""
+        tally = log.tally("session.run", self.made, log.frames.here())
+        tally.add(seconds * (1 + self.rests) if tally is self.steady else seconds)
+        self.steady = tally
+        self.rests = self.left = min(_REST, tally.until_next - 1)
+
+    def wake(self) -> None:
+        """Look at every run. What was counted on stays: another thread may be about to count."""
+        self.rests = self.left = 0
 
 
 def install(log: Log) -> None:
     session = part("tensorflow.python.client.session:BaseSession")
     sessions: weakref.WeakKeyDictionary[Any, _Seen] = weakref.WeakKeyDictionary()
+    resting: dict[int, _Seen] = {}
     graphs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()  # ops at the last run
     living: dict[str, weakref.WeakSet[Any]] = {}  # by where they were made: sessions neither closed nor dropped
     rss = rss_reader()
@@ -46,6 +52,7 @@ def install(log: Log) -> None:
             stack = log.frames.here()
             where = f"{stack[0][0]}:{stack[0][1]}" if stack else ""
             sessions[state] = _Seen(where)
+            resting.pop(id(state), None)  # of a session that was there before
             alive = living.setdefault(where, weakref.WeakSet())
             alive.add(state)
             log.emit("session", seconds=seconds, stack=stack, example={"alive": len(alive), "rss": rss()})
@@ -61,17 +68,25 @@ def install(log: Log) -> None:
 
     def run_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         this = args[0]
+        rested = resting.get(id(this))
+        if rested is not None and rested.left and len(args) > 1 and _mark(args[1]) == rested.fetched:
+            rested.left -= 1
+            rested.steady.count += 1  # type: ignore[union-attr]
+            return None
         fetches = args[1] if len(args) > 1 else kwargs.get("fetches")
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
         ops = operations(this.graph)
         seen = sessions.get(this)
         if seen is None:
             seen = sessions[this] = _Seen()
-        log.handed += _elements(feeds)
+        log.handed += _elements(feeds) * (1 + seen.rests)
         key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
         if not cold and len(seen.keys) == 1:  # as the run before, and there is no other value that could be computed
+            seen.fetched = _mark(fetches)
+            resting[id(this)] = seen
             return seen
+        seen.wake()
         if cold and len(seen.keys) < _KEYS:
             seen.keys.add(key)
         seen.graph_ops = ops
@@ -82,7 +97,6 @@ def install(log: Log) -> None:
         if len(seen.keys) > 1:  # else there is no other value that could be computed
             again = _is_again(seen, key[0], feeds)
             updated, seen.updated = seen.updated and again, _updates(fetches)
-        seen.steady = None
         before, log.doing = log.doing, "setup" if cold else log.doing
         numbers = {"graph_ops": ops, "grown": grown, "again": again, "updated": updated}
         return cold, before, seen.made, numbers if cold or grown or again else None
@@ -123,6 +137,11 @@ def _updates(fetches: Any) -> bool:
     """Asked of the class: what a tensor lacks, it takes long to say so."""
     parts = fetches if isinstance(fetches, list | tuple) else [fetches]
     return any(hasattr(type(one), "node_def") and not hasattr(type(one), "dtype") for one in parts)
+
+
+def _mark(fetches: Any) -> Any:
+    """What tells at once that the same is fetched again; a list is made anew for each run, its tensors are not."""
+    return tuple(map(id, fetches)) if fetches.__class__ in (list, tuple) else id(fetches)
 
 
 def _key(fetches: Any) -> Any:
