@@ -34,6 +34,14 @@ class _Seen:
         self.steady = tally
         self.rests = self.left = min(_REST, tally.until_next - 1)
 
+    def passes(self, args: tuple[Any, ...]) -> bool:
+        """Whether a run is counted and needs no look."""
+        if not self.left or self.steady is None or len(args) < 2 or _mark(args[1]) != self.fetched:
+            return False
+        self.left -= 1
+        self.steady.count += 1
+        return True
+
     def wake(self) -> None:
         """Look at every run. What was counted on stays: another thread may be about to count."""
         self.rests = self.left = 0
@@ -69,9 +77,7 @@ def install(log: Log) -> None:
     def run_begins(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         this = args[0]
         rested = resting.get(id(this))
-        if rested is not None and rested.left and len(args) > 1 and _mark(args[1]) == rested.fetched:
-            rested.left -= 1
-            rested.steady.count += 1  # type: ignore[union-attr]
+        if rested is not None and rested.passes(args):
             return None
         fetches = args[1] if len(args) > 1 else kwargs.get("fetches")
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
