@@ -82,9 +82,7 @@ def install(log: Log) -> None:
         fetches = args[1] if len(args) > 1 else kwargs.get("fetches")
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
         ops = operations(this.graph)
-        seen = sessions.get(this)
-        if seen is None:
-            seen = sessions[this] = _Seen()
+        seen = sessions.get(this) or sessions.setdefault(this, _Seen())
         log.handed += _elements(feeds) * (1 + seen.rests)
         key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
