@@ -6,12 +6,11 @@ import sys
 import weakref
 from typing import Any
 
-from hotloop.record.log import Log, Tally
+from hotloop.record.log import Alike, Log
 from hotloop.record.memory import rss_reader
 from hotloop.record.probes.watch import FAILED, operations, part, watch
 
 _KEYS = 1000  # distinct (fetches, feeds) remembered per session
-_REST = 63  # runs of a session that does but one thing, at most, that are counted without a look
 
 
 class _Seen:
@@ -23,28 +22,11 @@ class _Seen:
         self.graph_ops = -1
         self.latest: tuple[Any, dict[int, weakref.ref[Any]]] = ((), {})  # fetched last, and what was fed
         self.updated = False  # by what was fetched last: an operation, not a value
-        self.steady: Tally | None = None  # where the runs are counted that are all alike
-        self.fetched: Any = None  # by those
-        self.rests = self.left = 0  # runs since the last look and before the next: counted, and no more
-
-    def count(self, log: Log, seconds: float) -> None:
-        """One more run like the one before, and as long as those that were not looked at, if it is on their line."""
-        tally = log.tally("session.run", self.made, log.frames.here())
-        tally.add(seconds * (1 + self.rests) if tally is self.steady else seconds)
-        self.steady = tally
-        self.rests = self.left = min(_REST, tally.until_next - 1)
+        self.alike = Alike()  # runs that fetch `fetched`, and nothing else was ever fetched
+        self.fetched: Any = None
 
     def passes(self, args: tuple[Any, ...]) -> bool:
-        """Whether a run is counted and needs no look."""
-        if not self.left or self.steady is None or len(args) < 2 or _mark(args[1]) != self.fetched:
-            return False
-        self.left -= 1
-        self.steady.count += 1
-        return True
-
-    def wake(self) -> None:
-        """Look at every run. What was counted on stays: another thread may be about to count."""
-        self.rests = self.left = 0
+        return len(args) > 1 and _mark(args[1]) == self.fetched and self.alike.passes()
 
 
 def install(log: Log) -> None:
@@ -83,14 +65,14 @@ def install(log: Log) -> None:
         feeds = args[2] if len(args) > 2 else kwargs.get("feed_dict")
         ops = operations(this.graph)
         seen = sessions.get(this) or sessions.setdefault(this, _Seen())
-        log.handed += _elements(feeds) * (1 + seen.rests)
+        log.handed += _elements(feeds) * seen.alike.stands_for
         key = (_key(fetches), tuple([_key(fed) for fed in feeds]) if feeds else ())
         cold = key not in seen.keys or ops != seen.graph_ops
         if not cold and len(seen.keys) == 1:  # as the run before, and there is no other value that could be computed
             seen.fetched = _mark(fetches)
             resting[id(this)] = seen
             return seen
-        seen.wake()
+        seen.alike.wake()
         if cold and len(seen.keys) < _KEYS:
             seen.keys.add(key)
         seen.graph_ops = ops
@@ -107,7 +89,7 @@ def install(log: Log) -> None:
 
     def run_ends(state: Any, seconds: float, result: Any) -> None:
         if isinstance(state, _Seen):
-            state.count(log, seconds)
+            state.alike.add(log.tally("session.run", state.made, log.frames.here()), seconds)
             return
         cold, log.doing, where, numbers = state
         tally = log.tally("session.cold" if cold else "session.run", where, log.frames.here())

@@ -8,7 +8,7 @@ import weakref
 from typing import Any
 
 from hotloop.record.frames import Stack, short_path
-from hotloop.record.log import Log, Tally
+from hotloop.record.log import Alike, Log, Tally
 from hotloop.record.memory import rss_reader
 from hotloop.record.probes.compilers import Asked, Tracer, callers, tracer
 from hotloop.record.probes.signature import difference, taken
@@ -33,10 +33,11 @@ class _Open(threading.local):
 class _Calls:
     """One concrete function's executions."""
 
-    __slots__ = ("first", "runs", "tally", "trace")
+    __slots__ = ("alike", "first", "runs", "tally", "trace")
 
     def __init__(self, tally: Tally, trace: Tally | None) -> None:
-        self.runs = 0
+        self.alike = Alike()
+        self.runs = 0  # that were looked at
         self.first = 0.0
         self.tally = tally
         self.trace = trace
@@ -166,16 +167,18 @@ class Traces:
             calls = self._calls.get(name)
             if calls is None:
                 calls = self._calls[name] = self._new_calls(log, name)
+            if calls.alike.passes():
+                return None
             before = log.doing
             if not calls.runs:
                 log.doing = "trace"  # the first execution carries TensorFlow's preparation of the function
-            log.handed += _elements(args)
+            log.handed += _elements(args) * calls.alike.stands_for
             return calls, before
 
         def ends(state: Any, seconds: float, result: Any) -> None:
             calls, log.doing = state
             calls.runs += 1
-            calls.tally.add(seconds)
+            calls.alike.add(calls.tally, seconds)
             if calls.runs <= 2 and calls.trace is not None:
                 self._charge(log, calls, seconds)
 
