@@ -107,7 +107,7 @@ def overhead(costs: dict[str, Any]) -> str:
         said = {tool: _interval(one["ratio"], one["interval"]) for tool, one in result["ratios"].items()}
         cells = [said.get(tool, "") for tool in tools]
         rows.append(f"| {name} | {' | '.join(cells)} | {result['limit']:.2f} |")
-    return "\n".join(rows) + f"\n\nRatios of time, {costs['rounds']} rounds; 95% intervals; {_where(costs)}."
+    return "\n".join(rows) + f"\n\nRatios of time, {costs['rounds']} rounds or more; 95% intervals; {_where(costs)}."
 
 
 def _interval(value: float, ends: list[float]) -> str:

@@ -15,7 +15,7 @@ from hotloop.record.frames import Frames, Stack
 KEYS = 1000  # events told apart in full; up to three times as many in part
 EXAMPLES = 4  # kept of the first, and of the last
 TIMES = 64  # kept: when there are more, every second goes
-PASSING = 31  # events at most that are all alike and counted without a look
+PASSING = 63  # events at most that are all alike and counted without a look
 
 
 class Tally:
