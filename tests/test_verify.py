@@ -75,6 +75,17 @@ def test_a_trial_that_cannot_be_decided_uses_all_its_runs_and_says_so() -> None:
     assert len(order) == 12
 
 
+def test_a_machine_that_was_busy_with_something_else_makes_nothing_faster() -> None:
+    """The quickest runs of both take as long, the others of one side by chance fell into the busy time."""
+    calm, busy = [ran(1.0), ran(1.02), ran(1.01)], [ran(1.3), ran(1.31), ran(1.29)]
+    outcome, order = judged([*busy, ran(1.0), ran(1.0)], [*calm, ran(1.0), ran(1.0)])
+    assert (outcome.verdict, len(order)) == ("inconclusive", 10)
+    outcome, order = judged([*busy, ran(1.28), ran(1.0)], [*calm, ran(1.01), ran(1.0)])
+    assert (outcome.verdict, len(order)) == ("inconclusive", 10)
+    assert outcome.interval[0] <= 1.0 < outcome.speedup
+    assert judged(busy, calm)[0].verdict == "faster"
+
+
 def test_a_slower_program_is_slower() -> None:
     assert judged([ran(1.0), ran(1.1), ran(0.9)], [ran(4.0), ran(4.2)])[0].verdict == "slower"
 

@@ -23,6 +23,7 @@ FASTER, SLOWER = 1.02, 0.98
 SAME = (0.95, 1.05)
 LAST_WORDS = 3  # lines of a traceback that are kept
 ENOUGH = 2  # runs of each, below which nothing is known of the noise
+SMALL, MORE = 1.5, 2  # a ratio up to which so many more runs are made: a machine may be as busy as that by chance
 
 
 def _nothing(sentence: str) -> None:
@@ -84,7 +85,7 @@ def trials(
     """Run all in turns (A B C, C B A, ...) until the ratio of their loop seconds to those of `before` is decided.
 
     It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs
-    of each were made; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of
+    of each were made, or some more where the ratio is small; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of
     the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras. When the
     `leader` is found to be faster, the others are left as they are by then.
     """
@@ -118,7 +119,11 @@ def _settled(before: Contender, one: Contender, terms: Terms, turns: int) -> boo
         return True
     if turns < min(terms.minimum, terms.runs):
         return False
-    return _sameness(before, one).same is False or _decided(_timing(before, one, terms).interval)
+    if _sameness(before, one).same is False:
+        return True
+    timing = _timing(before, one, terms)
+    small = 1 / SMALL < timing.ratio < SAME[0] or SAME[1] < timing.ratio < SMALL
+    return _decided(timing.interval) and turns >= min(terms.minimum + MORE * small, terms.runs)
 
 
 def _sameness(before: Contender, one: Contender) -> Sameness:
@@ -169,9 +174,12 @@ def _timing(one: Contender, two: Contender, terms: Terms) -> _Timing:
 
 
 def _ratio(before: list[float], after: list[float]) -> tuple[float, float, float]:
+    """With an interval that reaches to the ratio of the quickest runs, which a busy machine has disturbed least."""
     if len(before) < ENOUGH or min(*before, *after) <= 0.0:
         return float("nan"), 0.0, float("inf")
-    return bootstrap_ratio(before, after)
+    ratio, low, high = bootstrap_ratio(before, after)
+    quickest = min(before) / min(after)
+    return ratio, min(low, quickest), max(high, quickest)
 
 
 def _decided(interval: Interval) -> bool:
