@@ -84,10 +84,10 @@ def trials(
 ) -> list[Trial]:
     """Run all in turns (A B C, C B A, ...) until the ratio of their loop seconds to those of `before` is decided.
 
-    It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs
-    of each were made, or some more where the ratio is small; after `runs` of each it is left open. What is timed is `loop_seconds`; where one of
-    the two has no loop, both are timed by their whole run less the imports of TensorFlow and Keras. When the
-    `leader` is found to be faster, the others are left as they are by then.
+    It is decided when its interval excludes 1 by a margin or lies within 0.95 to 1.05, and `minimum` runs of each
+    were made, or some more where the ratio is small; after `runs` of each it is left open. What is timed is
+    `loop_seconds`; where one of the two has no loop, both are timed by their whole run less the imports of TensorFlow
+    and Keras. When the `leader` is found to be faster, the others are left as they are by then.
     """
     terms = terms or Terms()
     if terms.runs < ENOUGH:
