@@ -268,3 +268,13 @@ def test_of_a_path_that_is_not_there_only_that_is_said(project: Path, capsys: py
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err == "hotloop: there is no file or folder nowhere.py.\n"
+
+
+@pytest.mark.parametrize("folder", ["lib", "bin", "usr/lib"])
+def test_a_folder_may_be_called_like_one_of_the_machine(
+    folder: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / folder).mkdir(parents=True)
+    (project / "train.py").rename(project / folder / "train.py")
+    assert main(["fix", "--format", "json", "."]) == 0
+    assert f"+++ b/{folder}/train.py" in json.loads(capsys.readouterr().out)["diff"]

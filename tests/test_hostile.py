@@ -110,6 +110,7 @@ UNREADABLE: dict[str, bytes] = {
     "NUL bytes": HEAD.encode() + b"x = 1\0\n",
     "an unknown encoding": b"# -*- coding: klingon -*-\n" + GOOD,
     "bytes that are not what they declare": b"# -*- coding: utf-8 -*-\nx = 'caf\xe9'\n" + GOOD,
+    "a comment that is not UTF-8": b"# caf\xe9\n" + GOOD,
     "mixed tabs": f"{HEAD}if x:\n\ty = 1\n        z = 2\n".encode(),
     "parentheses, 5,000 deep": f"{HEAD}x = {'(' * 5000}1{')' * 5000}\n{LOOP}".encode(),
     "additions, 20,000 long": f"{HEAD}x = {' + '.join(f'a{i}' for i in range(20000))}\n{LOOP}".encode(),

@@ -20,7 +20,7 @@ Contents = dict[str, bytes]
 Key = tuple[str, str, bytes]  # rule, path and text of the line: a finding is still itself when lines have moved
 Told = list[tuple[Finding, Refusal]]
 
-TOP = Path("/")
+TOP = Path("/-hotloop-")  # of files that are in memory only: a folder that is there could be a link, as `/lib` is
 ROUNDS = 200  # each patches a file once at most; more than that is a patch that does not settle
 PATCHES: tuple[str, ...] = ("safe", "verify")  # what is put in; advice is for people
 

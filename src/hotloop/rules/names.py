@@ -50,4 +50,5 @@ def is_op(name: str) -> bool:
 
 
 def is_model(name: str) -> bool:
-    return name in MODELS or (name.startswith(APPLICATIONS) and name.endswith("()"))
+    in_callback = name.startswith("keras.callbacks.") and name.endswith("().model")
+    return name in MODELS or in_callback or (name.startswith(APPLICATIONS) and name.endswith("()"))

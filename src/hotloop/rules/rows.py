@@ -80,27 +80,32 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
         if any(b.value and one_row(b.value, scope, found, project, depth + 1) and _of_step(b, found) for b in given):
             return True
         return _is_handed_one_row(data.id, scope, found, project, depth)
-    if isinstance(data, ast.List):
+    if isinstance(data, ast.List) and len(data.elts) < 2:
         return len(data.elts) == 1
+    if isinstance(data, ast.List | ast.Dict):  # one for each input
+        parts = data.elts if isinstance(data, ast.List) else data.values
+        return all(one_row(part, scope, found, project, depth + 1) for part in parts)
     if isinstance(data, ast.Subscript):
         return may_be_row(data, scope)
     if isinstance(data, ast.Call) and may_be_row(data, scope):
-        name = project.name_of(data.func, scope)
-        if name in WRAPPERS:
-            return True
-        if name in MAKERS and data.args:
-            return isinstance(data.args[0], ast.List) and len(data.args[0].elts) == 1
-        if name in RESHAPES and len(data.args) > 1:
-            return _is_one(data.args[1])
-        if name in FILLED and data.args:
-            return _is_one(data.args[0])
-        if isinstance(data.func, ast.Attribute) and data.func.attr == "reshape" and data.args:
-            return _is_one(data.args[0])
-        if isinstance(data.func, ast.Attribute) and data.func.attr in ("astype", "copy"):
-            return one_row(data.func.value, scope, found, project, depth + 1)
-        if name.endswith(tuple(f".{last}" for last in PREPARED)) and data.args:
-            return one_row(data.args[0], scope, found, project, depth + 1)
+        return _makes_one_row(data, scope, found, project, depth)
     return isinstance(data, ast.BinOp) and one_row(data.left, scope, found, project, depth + 1)
+
+
+def _makes_one_row(call: ast.Call, scope: Scope, found: InLoop, project: Project, depth: int) -> bool:
+    name, method = project.name_of(call.func, scope), call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name in WRAPPERS:
+        return True
+    if name in MAKERS and call.args:
+        return isinstance(call.args[0], ast.List) and len(call.args[0].elts) == 1
+    if name in RESHAPES and len(call.args) > 1:
+        return _is_one(call.args[1])
+    if (name in FILLED or method == "reshape") and call.args:
+        return _is_one(call.args[0])
+    if isinstance(call.func, ast.Attribute) and method in ("astype", "copy"):
+        return one_row(call.func.value, scope, found, project, depth + 1)
+    prepares = name.endswith(tuple(f".{last}" for last in PREPARED)) and call.args
+    return bool(prepares) and one_row(call.args[0], scope, found, project, depth + 1)
 
 
 def may_be_row(data: ast.expr, scope: Scope) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from hotloop.source import notebooks
-from hotloop.source.deferred import Deferred, cut
+from hotloop.source.deferred import OTHER_ENCODING, Deferred, cut
 from hotloop.source.module import Binding, Call, Comprehension, Context, Function, Loop, Module, Scope
 
 SUPPRESSION = re.compile(rb"#\s*hotloop:\s*ignore\[([\w\-, ]+)\]")
@@ -22,6 +22,8 @@ def parse(data: bytes, path: str, file: Path, name: str, whole: bool = True) -> 
     cells: list[notebooks.CellMap] = []
     if path.endswith(notebooks.SUFFIX):
         data, cells = notebooks.to_python(data)
+    if not data.isascii() and not OTHER_ENCODING.match(data):
+        data.decode("utf-8")  # Python asks it of comments too when it runs a file, not when it parses bytes
     with collection_off():
         builder = _Builder(Module(path, file, name, data, cells=cells))
         if whole or cells or not builder.build_outline():

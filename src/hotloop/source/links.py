@@ -145,12 +145,18 @@ class Links:
                 continue
             if (name.startswith(TRACES) and not name.endswith("from_generator")) or WRAPS.search(attribute or name):
                 self._handed.add(passed.scope)  # also `common.function(self._train)`: somebody's own tf.function
-            elif attribute == "map" and len(call.node.args) == 1:
+            elif attribute == "map" and len(call.node.args) == 1 and not self._is_column(call):
                 self._handed.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
             elif _calls_each(call, attribute):
                 self._mapped.setdefault(passed.scope, []).append(call)
             elif attribute in CALLS_ONCE:
                 self._callers.setdefault(passed.scope, []).append(call)
+
+    def _is_column(self, call: Call) -> bool:
+        """Of a table: `frame["text"].map(f)`."""
+        receiver = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+        table = receiver.value if isinstance(receiver, ast.Subscript) else None
+        return table is not None and self._project.name_of(table, call.where.scope).startswith(("pandas.", "pd."))
 
 
 def _calls_each(call: Call, attribute: str) -> bool:

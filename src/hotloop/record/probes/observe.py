@@ -17,7 +17,8 @@ from hotloop.record.probes.keras import TRAINER
 from hotloop.record.probes.watch import FAILED, keras_part, part, watch
 
 CEILING = 2000
-KERAS = ("predict", "predict_on_batch", "fit", "evaluate", "train_on_batch", "test_on_batch")
+SCORES = ("fit", "evaluate", "train_on_batch", "test_on_batch")  # losses and metrics: by name here, in a list there
+KERAS = ("predict", "predict_on_batch", *SCORES)
 _METHODS = ("tensorflow/python/framework/ops.py", "tensorflow/python/ops/resource_variable_ops.py")
 
 
@@ -49,7 +50,8 @@ class Observer:
     def _leaves(self, kind: str) -> Any:
         def leave(state: Any, seconds: float, result: Any) -> None:
             if result is not FAILED:
-                for value in _flat(result):
+                values = _flat(result)
+                for value in sorted(values, key=_number) if kind in SCORES else values:
                     self._see(kind, value)
 
         return leave
@@ -106,6 +108,14 @@ def _asked_by_user(frames: Frames) -> bool:
             return False
         frame = frame.f_back
     return False
+
+
+def _number(value: Any) -> float:
+    """What tells losses and metrics apart where their names are not given; no number is as good as none."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 0.0
 
 
 def _flat(result: Any) -> list[Any]:

@@ -112,13 +112,14 @@ def _object_per_step(call: Call, project: Project) -> Iterator[Finding]:
         return
     for use in call.where.scope.module.calls:
         func = use.node.func
-        if not (isinstance(func, ast.Attribute) and func.attr in methods and use.where.scope is call.where.scope):
+        method = func.attr if isinstance(func, ast.Attribute) else "__call__"
+        if method not in methods or use.where.scope is not call.where.scope:
             continue
-        owner = project.resolve(func.value, use.where.scope)
+        owner = project.resolve(func.value if isinstance(func, ast.Attribute) else func, use.where.scope)
         if owner and owner.kind == "object" and owner.scope is made.scope and use.where.loop is call.where.loop:
             found = in_loop(project, call.where)
             if found:
-                name = f"{made.scope.name}.{func.attr}"
+                name = f"{made.scope.name}.{method}"
                 message = f"`{name}` {MESSAGE.format(each=each(found, call.place))}"
                 yield RULE.finding(call.place, message, **found.where)
             return

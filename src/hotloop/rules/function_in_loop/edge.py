@@ -107,3 +107,21 @@ def one_object(batches):
     stepper = Stepper()
     for batch in batches:
         stepper.step(batch)
+
+
+class Called:
+    @tf.function
+    def __call__(self, x):
+        return x * 2
+
+
+def object_called_per_step(batches):
+    for batch in batches:
+        called = Called()  # expect: function-in-loop
+        called(batch)
+
+
+def one_object_called(batches):
+    called = Called()
+    for batch in batches:
+        called(batch)

@@ -164,3 +164,15 @@ def one_per_image(found, outputs):
     for output in outputs:
         index = output["index"]
         found[index] = np.append(found[index], output["boxes"])
+
+
+def greedy(ids):
+    for _ in range(500):
+        ids = tf.concat([ids, tf.argmax(model(ids)[:, -1:], -1)], 1)  # what is added is made of all so far
+    return ids
+
+
+def averages(history):
+    for _ in range(200):
+        history = tf.concat([history, [tf.reduce_mean(history[-3:]) + 1.0]], 0)
+    return history

@@ -50,11 +50,15 @@ def growths(module: Module, project: Project) -> Iterator[Growth]:
 
 
 def _parts(call: ast.Call) -> list[str]:
-    """What is put together, as spelled: `concat([a, b], 0)`, `np.append(a, b)`, `values=` or `arrays=`."""
+    return [ast.unparse(part) for part in _joined(call)]
+
+
+def _joined(call: ast.Call) -> list[ast.expr]:
+    """What is put together: `concat([a, b], 0)`, `np.append(a, b)`, `values=` or `arrays=`."""
     given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in ("values", "arrays")), None)
     if isinstance(given, ast.List | ast.Tuple):
-        return [ast.unparse(part) for part in given.elts]
-    return [ast.unparse(given)] if given is not None and len(call.args) > 1 else []
+        return given.elts
+    return [given] if given is not None and len(call.args) > 1 else []
 
 
 def _before_else(where: Context) -> Context:
@@ -114,7 +118,7 @@ def _flat(target: ast.expr) -> list[ast.expr]:
 
 def _is_needed(target: str, loop: Loop) -> bool:
     """Read in the loop by more than its own growth, a look at its length or shape, or a test of it."""
-    excused = {part for node in ast.walk(loop.node) if _only_looks(node, target) for part in ast.walk(node)}
+    excused = {part for node in ast.walk(loop.node) for look in _only_looking(node, target) for part in ast.walk(look)}
     excused.update(part for node in ast.walk(loop.node) if isinstance(node, ast.If) for part in ast.walk(node.test))
     return any(
         isinstance(node, ast.Name | ast.Attribute | ast.Subscript)
@@ -125,12 +129,16 @@ def _is_needed(target: str, loop: Loop) -> bool:
     )
 
 
-def _only_looks(node: ast.AST, target: str) -> bool:
+def _only_looking(node: ast.AST, target: str) -> Iterator[ast.AST]:
+    """What in a node reads the target without need of its values; of a growth, the target itself: not what is added."""
     if isinstance(node, ast.Call):
-        return last_name(node.func) == "set_loop_options" or (isinstance(node.func, ast.Name) and node.func.id in LOOKS)
-    if isinstance(node, ast.Attribute):
-        return node.attr in SHAPES
-    return isinstance(node, ast.Assign) and _grows_too(node, target)
+        if last_name(node.func) == "set_loop_options" or (isinstance(node.func, ast.Name) and node.func.id in LOOKS):
+            yield node
+    elif isinstance(node, ast.Attribute):
+        if node.attr in SHAPES:
+            yield node
+    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _grows_too(node, target):
+        yield from (part for part in _joined(node.value) if ast.unparse(part) == target)
 
 
 def _ends(statement: ast.Assign, loop: Loop) -> bool:

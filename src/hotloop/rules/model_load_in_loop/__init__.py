@@ -21,6 +21,7 @@ moved.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,8 @@ RULE = Rule(__name__)
 
 RESTORES = {"restore", "read", "restore_or_initialize", "load_weights"}
 ONCE = "Load it once, when the program starts."
-SPELLED = {name.rpartition(".")[2] for name in LOADERS} | RESTORES
+TRANSFORMERS = re.compile(r"transformers\.TF\w+\.from_pretrained$")
+SPELLED = {name.rpartition(".")[2] for name in LOADERS} | RESTORES | {"from_pretrained"}
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -75,6 +77,8 @@ def _may_load(last: str) -> bool:
 def _loads(call: Call, project: Project) -> bool:
     name = project.name_of(call.node.func, call.where.scope)
     if name.startswith(APPLICATIONS) and name.rpartition(".")[2][:1].isupper():
+        return True
+    if TRANSFORMERS.match(name):
         return True
     return name in LOADERS or (name.endswith("().load_weights") and name.startswith("keras."))
 

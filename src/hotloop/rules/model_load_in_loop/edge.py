@@ -122,3 +122,12 @@ def json_is_no_model(files):
     import json
 
     return [json.load(open(file)) for file in files]
+
+
+def from_the_hub(texts):
+    from transformers import AutoTokenizer, TFAutoModel
+
+    for text in texts:
+        tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+        bert = TFAutoModel.from_pretrained("bert-base-uncased")  # expect: model-load-in-loop
+        bert(**tokenizer(text))

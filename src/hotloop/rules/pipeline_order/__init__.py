@@ -55,9 +55,11 @@ def check(project: Project) -> Iterator[Finding]:
 def _said(pipeline: Pipeline, chains: tuple[Pipeline, ...], project: Project) -> Iterator[Said]:
     for stage in pipeline.stages:
         if stage.name == "cache":
-            yield from _repeated_before(pipeline, stage, project)
-            yield from _frozen(pipeline, stage, project)
-            yield from _cut_short(pipeline, stage, chains, project)
+            repeated = list(_repeated_before(pipeline, stage, project))
+            yield from repeated
+            if not repeated:  # else it never serves, or that is the larger trouble
+                yield from _frozen(pipeline, stage, project)
+                yield from _cut_short(pipeline, stage, chains, project)
         elif stage.name == "shuffle":
             yield from _batches_shuffled(pipeline, stage, project)
         elif stage.name == "unbatch":

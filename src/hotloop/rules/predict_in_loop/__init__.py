@@ -28,6 +28,7 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.batches import is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.rows import holds_model, is_wide, one_row
+from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.module import Call
 
@@ -48,7 +49,7 @@ def check(project: Project) -> Iterator[Finding]:
             sure = holds_model(func.value, call.where.scope, project)
             found = in_loop(project, call.where) if sure is not None else None
             data = call.argument(0, "x")
-            if found is None or data is None:
+            if found is None or data is None or _is_trained_for_it(call, found):
                 continue
             single = one_row(data, call.where.scope, found, project) or is_row_of_batch(data, call, project)
             judged = found if single else _judged(found, data, call, project)
@@ -60,6 +61,18 @@ def check(project: Project) -> Iterator[Finding]:
                     "Predict all at once, or call `predict_on_batch`."
                 )
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def _is_trained_for_it(call: Call, found: InLoop) -> bool:
+    """Whether the step makes the model and fits it, as a walk through time does: there is nothing to do at once."""
+    model = call.node.func.value if isinstance(call.node.func, ast.Attribute) else None
+    if not isinstance(model, ast.Name) or not any(
+        stands_in(binding.where, found.loop) for binding in call.where.scope.bound(model.id)
+    ):
+        return False
+    fits = call.where.scope.module.calls_of("fit")
+    return any(isinstance(fit.node.func, ast.Attribute) and ast.unparse(fit.node.func.value) == model.id
+               and stands_in(fit.where, found.loop) for fit in fits)  # fmt: skip
 
 
 def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLoop | None:

@@ -100,3 +100,40 @@ def asked_for(images):
 def called_directly(images):
     for image in images:
         net(image[None], training=False)
+
+
+class Shown(keras.callbacks.Callback):
+    def __init__(self, images):
+        super().__init__()
+        self.images = images
+
+    def on_epoch_end(self, epoch, logs=None):
+        for image in self.images:
+            print(self.model.predict(image[None]))  # expect: predict-in-loop
+
+
+def two_inputs(left, right):
+    for i in range(len(left)):
+        net.predict([left[i : i + 1], right[i : i + 1]])  # expect: predict-in-loop
+    for one in left:
+        net.predict({"left": one[None], "right": one.reshape(1, -1)})  # expect: predict-in-loop
+    for at in range(0, len(left), 512):
+        net.predict([left[at : at + 512], right[at : at + 512]])
+
+
+def column(path):
+    import pandas as pd
+
+    table = pd.read_csv(path)
+    return table["row"].map(lambda row: net.predict(np.array([row])))  # expect: predict-in-loop
+
+
+def walk_forward(values, make):
+    # Each step has a model of its own, fitted to all before it.
+    found = []
+    for t in range(500, len(values)):
+        model = keras.Sequential([keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+        model.fit(values[:t], values[1 : t + 1], epochs=30)
+        found.append(model.predict(values[t][None]))
+    return found
