@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -157,3 +158,19 @@ def test_a_recording_that_cannot_be_kept_is_a_note_and_leaves_no_half_of_one(fol
     done = without_room(1 << 20, "run", "program.py")
     assert done.returncode == 0
     assert "The recording could not be kept at" in " ".join(done.stderr.split())
+
+
+def test_a_program_is_ended_with_whoever_runs_it_and_is_reported_all_the_same(folder: Path) -> None:
+    (folder / "program.py").write_text(
+        "import time\nfor i in range(10**6):\n    print(i, flush=True)\n    time.sleep(0.01)\n"
+    )
+    command = [sys.executable, "-m", "hotloop", "run", "--format", "json", "--output", "report.json", "program.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"0\n"
+        process.send_signal(signal.SIGTERM)
+        rest = process.stdout.read()  # to the end: of whoever else could write
+    assert process.returncode == 128 + signal.SIGTERM
+    assert len(rest.splitlines()) < 10**6 - 1
+    said = json.loads((folder / "report.json").read_text())["notes"]
+    assert any("ended by SIGTERM" in sentence for sentence in said)

@@ -13,6 +13,7 @@ BLOCKS = "▁▂▃▄▅▆▇█"
 FEWEST = 8  # points: below, any slope is an accident
 ENOUGH_TO_RESAMPLE = 10
 SUBSTANTIAL = 1.3  # end over start: shared machines drift by less than this
+LOOKS = 2  # in each third of a loop, to tell what its steps were handed
 CLEAR = 3.0  # times the noise: neighbours that come to life raise both, a loop that slows down its steps alone
 FEW, SUBSTANTIAL_IN_FEW = 50, 1.5  # steps, in which a neighbour that comes to life looks like a trend
 LASTING = 10  # points on either side of a jump
@@ -110,7 +111,7 @@ def with_its_input(clock: Sequence[float], at: Sequence[float], handed: Sequence
     import numpy as np
 
     ends = [clock[0], clock[third], clock[-1 - third], clock[-1]]
-    if min(sum(ends[i] <= one <= ends[i + 1] for one in at) for i in (0, 2)) < 3:
+    if min(sum(ends[i] <= one <= ends[i + 1] for one in at) for i in (0, 2)) < LOOKS:
         return 0.0  # too few looks to tell how much went into either
     before, _, after = np.diff(np.interp(ends, at, handed)) / third
     soon, _, late = np.diff(ends) / third

@@ -20,6 +20,7 @@ from hotloop.record.command import Command, understand
 
 CHILD = Path(__file__).with_name("child.py")
 POLL = 0.2
+ENDINGS = (signal.SIGTERM, signal.SIGHUP)
 ROOM = 1 << 16  # bytes that the smallest recording may need
 
 
@@ -119,8 +120,9 @@ def _run(
 ) -> Completed:
     pipe = subprocess.PIPE if capture else None
     background = limit == NO_LIMIT and signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-    with _interrupts_left_to_the_child(unheard=background):
+    with _interrupts_left_to_the_child(unheard=background), contextlib.ExitStack() as stack:
         process = subprocess.Popen(command, stdout=pipe, stderr=pipe, cwd=cwd, env=dict(env) if env else None)
+        stack.enter_context(_passed_on(process))
         stdout, stderr = process.communicate() if limit == NO_LIMIT else _wait(process, limit, mark)
     stopped = mark.exists()
     return Completed(0 if stopped else process.returncode, stdout or b"", stderr or b"", stopped)
@@ -165,6 +167,22 @@ def _interrupts_left_to_the_child(*, unheard: bool) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _passed_on(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whoever stops us, a cluster or a container, means the program; we stay to report."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = [number for number in ENDINGS if signal.getsignal(number) == signal.SIG_DFL]
+    for number in heard:
+        signal.signal(number, lambda number, frame: process.send_signal(number))
+    try:
+        yield
+    finally:
+        for number in heard:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _exit(code: int, exception: str) -> Exit:

@@ -24,6 +24,7 @@ from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.held import HELD_EVERY, HELD_MOST, Holders
 from hotloop.record.recorder import DRAIN_EVERY, Recorder
 from hotloop.record.sampler import (
+    INPUTS_EVERY,
     MEMORY_EVERY,
     SAMPLE_EVERY,
     SAMPLE_MOST,
@@ -120,10 +121,12 @@ def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> N
 
     def look() -> None:
         now = recorder.log.now()
-        for gauge in (track, inputs, cpu):
+        for gauge in (track, cpu):
             gauge.look(now)
 
     clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, look)
+    if often:
+        clockwork.every(INPUTS_EVERY, lambda: inputs.look(recorder.log.now()), most=MEMORY_EVERY)
     recorder.memory, recorder.inputs, recorder.cpu = track.series, inputs.series, cpu.series
     recorder.living["peak_rss"] = lambda: max(int(track.peak), peak_rss())
 

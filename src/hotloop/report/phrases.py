@@ -290,6 +290,8 @@ def _worst(report: Report) -> str:
     total = float(report.meta.get("seconds") or 0.0)
     saved = f"{words.duration(most.seconds)}{f' of {words.duration(total)}' if total else ''}"
     which = "mending it" if len(report.findings) == 1 else "mending the first"
+    if not most.seconds and (kept := max(cost.bytes_per_step or 0.0 for cost in costs)):
+        return f": {which} would keep memory from growing by {words.size(kept)} a step"
     return f": {which} would save about {saved} ({words.percent(most.share)})"
 
 

@@ -212,11 +212,12 @@ def _grown(recording: Recording, group: list[measured.Recurring]) -> Finding | N
     building = max(measured.sampled(recording, lines, "trace"), sum(at.seconds for at in group))
     ops = sum(at.count for at in group)
     whole = measured.Recurring(run, tuple(e for at in group for e in at.events))
-    per_step = ops / run.steps
+    per_step = round(ops / run.steps, 1)
+    each = f"{words.count(per_step)} ops were added to the graph in each of {words.plural(run.steps, 'step')}"
+    some = f"{words.plural(ops, 'op')} were added to the graph in the course of {words.plural(run.steps, 'step')}"
     return measured.finding(
         RULE, recording, whole, (building + prepared) * (run.steps - 1) / run.steps,
-        f"{words.count(round(per_step, 1))} ops were added to the graph in each of "
-        f"{words.plural(run.steps, 'step')} {{cost}}. Build them once and feed what changes.",
+        f"{each if per_step >= 1 else some} {{cost}}. Build them once and feed what changes.",
         place,
         [Evidence("ops added", ops), Evidence("preparing again", prepared, "s"), Evidence("building", building, "s")],
     )  # fmt: skip

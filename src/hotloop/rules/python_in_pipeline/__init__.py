@@ -175,7 +175,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             continue
         slowest = max(feed.python, key=lambda event: event.seconds)
         calls = sum(event.count for event in feed.python)
-        name = f"`{slowest.subject.split()[0]}`" if slowest.subject else "A generator"
+        name = f"`{slowest.subject.split()[0]}`" if slowest.subject else "A generator or `py_function`"
         upto = "up to " if feed.bound else ""
         yield measured.told(
             RULE, recording, slowest.place, feed.blocked * feed.share(max(feed.python_seconds, feed.slowest.seconds)),
