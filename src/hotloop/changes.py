@@ -11,6 +11,7 @@ from hotloop.model import Event, LoopRun, Recording
 from hotloop.spans import MOMENT, Span, costs_much, does_other_things, handed_more, of_its_own, spends
 
 WORTH = 0.02  # of the run, that a slower level costs
+PLAIN = 3.0  # times as long: no machine is that busy all of a sudden, and stays so
 BUSY = 2.0  # times: who comes to share a core's caches and units makes a step, and what it computes, longer by less
 MEMORY = 100e6  # bytes more, for a level of memory to be worth a word
 BETWEEN_LOOKS = 0.3  # seconds, within which memory rose at some time
@@ -44,7 +45,14 @@ class _Turn:
 
     @property
     def lasts(self) -> bool:
-        return min(span.end - span.begin for span in (self.before, self.after)) >= MOMENT
+        return self._lasts(MOMENT)
+
+    def _lasts(self, first: float) -> bool:
+        return self.before.end - self.before.begin >= first and self.after.end - self.after.begin >= MOMENT
+
+    def lasts_for(self, times: float) -> bool:
+        """Of a step that takes so many times as long: where it is plain, less of the quick ones before it is enough."""
+        return self._lasts(MOMENT / 2 if times >= PLAIN else MOMENT)
 
     def began(self) -> Event | None:
         """What TensorFlow is asked to do from here on and was not before: the program goes on to other work."""
@@ -85,7 +93,11 @@ def of_steps(run: LoopRun, recording: Recording, epochs: Epochs | None) -> Chang
     fast, slow = (turn.before, turn.after) if slower else (turn.after, turn.before)
     low, high = sorted((jump.before, jump.after))
     began = turn.began() if slower else None
-    if not turn.lasts or handed_more(fast, slow, high / low) or not (began or of_its_own(fast, slow, high - low)):
+    if (
+        not turn.lasts_for(jump.after / jump.before)
+        or handed_more(fast, slow, high / low)
+        or not (began or of_its_own(fast, slow, high - low))
+    ):
         return None
     extra = (high - low) * slow.steps
     if extra < WORTH * recording.seconds or not (slower or costs_much(extra, recording)):
