@@ -357,7 +357,7 @@ def test_a_mended_program_neither_slows_down_nor_has_anything_remarked(path: Pat
 
 
 @pytest.mark.parametrize(("times", "told"), [(2.2, 0), (6.0, 1)])
-def test_a_plain_jump_is_told_though_the_quick_steps_before_it_took_a_third_of_a_second(times: float, told: int) -> None:
+def test_a_plain_jump_is_told_though_quick_steps_took_a_third_of_a_second(times: float, told: int) -> None:
     steps = [value / 20 for value in noisy(lambda x: 1.0 if x < 0.5 else times, n=700)]
     symptoms, _ = seen(ran(steps))
     assert [symptom.kind for symptom in symptoms] == ["slowed"] * told
