@@ -55,6 +55,7 @@ if __name__ == "__main__":
         print(error)
     sys.stdout.flush()
     if "abort" in sys.argv:
+        time.sleep(1.5)  # longer than it takes for all until now to be saved
         os.abort()
     sys.exit(3)
 """

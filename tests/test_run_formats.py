@@ -123,7 +123,7 @@ def test_a_report_of_a_recording_is_written_in_every_format(
 def test_a_run_ends_with_the_programs_own_code_unless_what_it_must_not_do_was_seen(
     asked: str, code: int, tmp_path: Path
 ) -> None:
-    program = "kept = []\nfor step in range(150):\n    kept.append(b'x' * 400_000)\n    sum(range(400_000))\n"
+    program = "kept = []\nfor step in range(150):\n    kept.append(b'x' * 400_000)\n    sum(range(1_600_000))\n"
     (tmp_path / "program.py").write_text(program + "raise SystemExit(7)\n")
     command = [sys.executable, "-m", "hotloop", "run", "--fail-on", asked, "--format", "sarif", "--output", "x.sarif"]
     environment = {**os.environ, "HOTLOOP_HOME": str(tmp_path / "home")}
