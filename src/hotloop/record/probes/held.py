@@ -12,7 +12,7 @@ from typing import Any
 from hotloop.record.frames import frame_reader
 from hotloop.record.log import Log
 
-HELD_EVERY = 0.1  # seconds between looks at first
+HELD_EVERY = 0.04  # seconds between looks at first
 HELD_MOST = 2.0
 MANY = 16  # items: shorter containers are no habit
 MUCH = 4e6  # bytes: less is not worth a word
