@@ -5,7 +5,7 @@ import statistics
 import tensorflow as tf
 
 STEPS = 100
-BATCH = 512
+BATCH = 2048
 
 weights = tf.random.stateless_normal([8, 8], seed=(1, 2))
 readings = tf.random.stateless_normal([STEPS, BATCH, 8], seed=(3, 4))
