@@ -84,7 +84,7 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
         return len(data.elts) == 1
     if isinstance(data, ast.List | ast.Dict):  # one for each input
         parts = data.elts if isinstance(data, ast.List) else data.values
-        return all(one_row(part, scope, found, project, depth + 1) for part in parts)
+        return bool(parts) and all(one_row(part, scope, found, project, depth + 1) for part in parts)
     if isinstance(data, ast.Subscript):
         return may_be_row(data, scope)
     if isinstance(data, ast.Call) and may_be_row(data, scope):
