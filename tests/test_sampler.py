@@ -19,19 +19,20 @@ from hotloop.record.track import Track
 
 # Garbage with a `threading.local` in it, as every tf.Graph leaves, while another thread looks as often as it can.
 LITTERS = """
-import gc, sys, _thread, threading, time
-from hotloop.record.frames import frame_reader
+import sys, _thread, threading, time
+from hotloop.record.threads import Threads, still
 
-read, looks = frame_reader(), 0
+threads, looks = Threads(), 0
+watched = threads.current()
 
 def look():
     global looks
     while True:
-        gc.disable()
-        frame = read()
-        while frame is not None:
-            frame = frame.f_back
-        gc.enable()
+        with still():
+            assert {watched, threads.current()} <= set(threads.all())
+            frame = threads.frame(watched)
+            while frame is not None:
+                frame = frame.f_back
         looks += 1
         time.sleep(0)  # a thread that never lets go would leave the other no turn
 

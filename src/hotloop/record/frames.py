@@ -6,7 +6,6 @@ import os
 import sys
 import sysconfig
 import types
-from collections.abc import Callable
 from pathlib import Path
 
 Line = tuple[str, int]  # path as the recording shows it, line
@@ -127,35 +126,6 @@ def _line_of(frame: types.FrameType) -> int:
     code = frame.f_code
     before = [number for start, _, number in code.co_lines() if number is not None and start <= frame.f_lasti]
     return before[-1] if before else code.co_firstlineno
-
-
-def frame_reader() -> Callable[[], types.FrameType | None]:
-    """Reads, from any thread, where the thread that asks for the reader is now.
-
-    Not `sys._current_frames`: before Python 3.11.9 it hangs when garbage is collected inside it and a
-    `threading.local` goes, and every graph of TensorFlow has one. Collection must be off while a frame is read and
-    its `f_back`s are followed: a finalizer may let the other thread run on, and what was being read is gone.
-    """
-    import ctypes
-
-    python = ctypes.PyDLL(
-        "python", handle=ctypes.pythonapi._handle
-    )  # with prototypes of its own: those of `ctypes.pythonapi` belong to everybody
-    python.PyThreadState_Get.restype = ctypes.c_void_p
-    python.PyThreadState_GetFrame.argtypes = [ctypes.c_void_p]
-    python.PyThreadState_GetFrame.restype = ctypes.c_void_p  # a `py_object` that is NULL crashes Python 3.11
-    python.Py_DecRef.argtypes = [ctypes.c_void_p]
-    thread = python.PyThreadState_Get()
-
-    def read() -> types.FrameType | None:
-        address = python.PyThreadState_GetFrame(thread)
-        if not address:
-            return None  # it runs no Python code
-        frame: types.FrameType = ctypes.cast(address, ctypes.py_object).value
-        python.Py_DecRef(address)
-        return frame
-
-    return read
 
 
 def is_ours(frame: types.FrameType) -> bool:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import _thread
-import gc
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
 from hotloop.model import Place, Sample
-from hotloop.record.frames import Stack, frame_reader
+from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
 from hotloop.record.phases import IDLE, Phases
 from hotloop.record.probes.eager import OpCounter
+from hotloop.record.threads import Threads, still
 from hotloop.record.timeline import Timeline
+from hotloop.record.turns import Turns
 
 SAMPLE_EVERY = 0.01
 SAMPLE_MOST = 0.05  # each look costs the program a hand-over of the interpreter lock: a long run needs fewer a second
@@ -63,7 +64,8 @@ class Sampler:
         self._importing = importing
         self._phases = Phases(log.frames)
         self._ops = ops
-        self._frame = frame_reader()
+        self._threads = Threads()
+        self._thread = self._threads.current()
         self._before = perf_counter()
         self._found: dict[tuple[str, Stack], _Spent] = {}
         self.timeline = Timeline()
@@ -73,13 +75,8 @@ class Sampler:
         elapsed, self._before = now - self._before, now
         if self._importing():
             return  # counted as `import_seconds`, and nobody's loop
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            phase, stack = self._phases.read(self._frame(), self._log.doing)
-        finally:
-            if collects:
-                gc.enable()
+        with still():
+            phase, stack = self._phases.read(self._threads.frame(self._thread), self._log.doing)
         if phase not in IDLE:
             self._at_work(stack)
         self._entry(phase, stack).add(elapsed, self._ops.look())
@@ -120,6 +117,7 @@ class Clockwork:
     def __init__(self, log: Log, write: Callable[[], None]) -> None:
         self._log = log
         self._write = write
+        self.turns = Turns()
         self._chores: list[_Chore] = []
         self._ending = _thread.allocate_lock()  # held while the thread shall run
         self._running = _thread.allocate_lock()  # held while it does
@@ -156,9 +154,12 @@ class Clockwork:
                 self._running.release()
             self._stopped = time.monotonic()
 
+    def _ended(self, seconds: float) -> bool:
+        return self._ending.acquire(timeout=max(0.001, seconds))
+
     def _run(self) -> None:
         self._due = self._due or time.monotonic() + SNAPSHOT_EVERY / 4
-        while not self._ending.acquire(timeout=max(0.001, min(chore.due for chore in self._chores) - time.monotonic())):
+        while not self.turns.wait(self._ended, min(chore.due for chore in self._chores) - time.monotonic()):
             now = time.monotonic()
             for chore in self._chores:
                 if now >= chore.due - TOGETHER:

@@ -32,6 +32,7 @@ from hotloop.record.sampler import (
     Clockwork,
     Sampler,
 )
+from hotloop.record.turns import give_back
 from hotloop.record.whereabouts import Whereabouts, of_script
 
 
@@ -93,6 +94,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
     sys.meta_path.insert(0, finder)
     recorder.living["import_seconds"] = lambda: round(finder.import_nanoseconds / 1e9, 6)
     clockwork = Clockwork(log, recorder.write if options["recording"] else recorder.drain)
+    log.undo.append(clockwork.turns.hide())
     clockwork.every(DRAIN_EVERY, recorder.drain, wait=lambda: recorder.wait)
     limits = Limits(recorder, seconds=options.get("seconds"), steps=options.get("steps"), mark=options.get("mark"))
     if limits.any:
@@ -144,6 +146,7 @@ def _go_deaf() -> None:
     """A forked process is not recorded, and must not touch the recording of its parent."""
     for recorder in _listening:
         recorder.log.deaf = True
+    give_back()
 
 
 def hide_frames(error: BaseException) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import types
 from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hotloop.record.frames import frame_reader
 from hotloop.record.log import Log
+from hotloop.record.threads import Threads, still
 
 HELD_EVERY = 0.04  # seconds between looks at first
 HELD_MOST = 2.0
@@ -24,23 +23,19 @@ class Holders:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._frame = frame_reader()
+        self._threads = Threads()
+        self._thread = self._threads.current()
 
     def look(self) -> None:
         tensor = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
         if tensor is None or self._log.deaf:
             return
-        collects = gc.isenabled()
-        gc.disable()  # see `frame_reader`
-        try:
+        with still():
             for frame in self._users():
                 self._look_into(frame, tensor)
-        finally:
-            if collects:
-                gc.enable()
 
     def _users(self) -> Iterator[types.FrameType]:
-        frame, left = self._frame(), DEEP
+        frame, left = self._threads.frame(self._thread), DEEP
         while frame is not None and left:
             if self._log.frames.shown(frame.f_code.co_filename):
                 left -= 1
