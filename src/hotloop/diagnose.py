@@ -25,6 +25,7 @@ from hotloop.model import (
     Report,
 )
 from hotloop.rules import Rule, all_rules
+from hotloop.rules.feeding import with_waits_inside
 from hotloop.settings import last_recording
 from hotloop.symptoms import LEAK_IN_ALL, examined
 
@@ -106,7 +107,7 @@ def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Findi
     return Diagnosis(
         symptoms=tuple(symptoms),
         findings=tuple(sorted(kept, key=_rank)),
-        loops=tuple(loops),
+        loops=tuple(with_waits_inside(recording, loops)),
         folded=tuple(sorted(folded, key=_rank)),
         problems=tuple(problems),
     )

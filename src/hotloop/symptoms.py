@@ -150,11 +150,14 @@ def _leaking(
     steps = [float(s) for s in np.interp([memory.at[i] for i in within], clock.values, clock.at)]
     if len({int(step) for step in steps[len(steps) // 5 :]}) < series.FEWEST:
         return None  # it rose within a few long steps, which says nothing about the next ones
-    line = series.growth(steps, levels)
+    # Even in steps, not in time: long first steps, which trace, would have most of the looks.
+    even = [float(step) for step in np.linspace(steps[0], steps[-1], len(steps))]
+    levels = [float(level) for level in np.interp(even, steps, levels)]
+    line = series.growth(even, levels)
     rise = line.slope * run.steps
     if not line.significant or line.low < LEAK_PER_STEP:
         return None
-    if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(steps, levels)):
+    if rise < LEAK_IN_ALL and not (rise > LEAK_IF_LINEAR and series.linear(even, levels)):
         return None
     if rise < BYTES_OF_ONE * _fed_more(run, recording):
         return None  # larger steps need more room

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from hotloop.diagnose import diagnose
 from hotloop.model import Event, LoopRun, Recording
 from hotloop.record import Completed, record
+from hotloop.rules import all_rules
 
 Made = tuple[Recording, Completed]
 
@@ -304,6 +306,39 @@ def test_phases_over_time_are_those_of_the_samples(keras: Made) -> None:
         seconds = sum(sample.seconds for sample in recording.samples if sample.phase == phase)
         assert over_time[phase] == pytest.approx(seconds, abs=0.01)
     assert max(one.at[-1] for one in recording.phases) <= recording.meta["seconds"]
+
+
+STARVED = """\
+    import time
+    import numpy as np
+    import tensorflow as tf
+
+    def rows():
+        for number in range(150):
+            time.sleep(0.004)
+            yield np.full(8, number, "f"), np.zeros(1, "f")
+
+    kinds = (tf.TensorSpec((8,)), tf.TensorSpec((1,)))
+    data = tf.data.Dataset.from_generator(rows, output_signature=kinds)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(data.batch(5), epochs=2, verbose=0)
+    model.evaluate(data.batch(5), verbose=0)
+    for rows in (1, 2, 5):
+        model(np.ones((rows, 8), "f"))
+"""
+
+
+def test_data_of_unknown_length_that_a_fit_waits_for(folder: Path) -> None:
+    recording, _ = run(folder, "starved.py", STARVED)
+    assert (loop_at(recording, 14, "fit").steps, loop_at(recording, 15, "evaluate").steps) == (60, 30)
+    assert one(recording, "fit", 14).totals["batches"] == 60, "the batch that Keras begins in vain is none"
+    assert recording.inputs.values[-1] >= 8 * 8, "what a model is handed directly"
+    found = diagnose(recording, all_rules())
+    (fit,) = [loop for loop in found.loops if loop.run.kind == "fit"]
+    assert fit.phases["input"] > 0.5 * fit.run.seconds
+    (finding,) = [one for one in found.findings if one.loop and one.loop.line == 14]
+    assert (finding.rule, finding.place.line, finding.confidence) == ("input-bound", 11, "medium")
 
 
 def test_models_loaded_are_counted_once_each(keras: Made) -> None:

@@ -20,8 +20,8 @@ from hotloop.record.turns import Turns
 SAMPLE_EVERY = 0.01
 SAMPLE_MOST = 0.05  # each look costs the program a hand-over of the interpreter lock: a long run needs fewer a second
 SLOWING = 50  # looks after which the interval has doubled
-MEMORY_EVERY = 0.1
-INPUTS_EVERY = 0.02  # at first: a loop that is handed ever more has soon made the first third of its steps
+GAUGES_EVERY = 0.02  # at first: a short loop has soon made the first third of its steps, and grown
+GAUGES_MOST = 0.1
 SNAPSHOT_EVERY = 1.0
 SNAPSHOT_SHARE = 100  # a snapshot is followed by a pause of 100 times what it cost
 TOGETHER = 0.004  # seconds before it is due at which a chore is done with another: each waking costs the program

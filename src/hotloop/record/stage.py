@@ -24,8 +24,8 @@ from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.held import HELD_EVERY, HELD_MOST, Holders
 from hotloop.record.recorder import DRAIN_EVERY, Recorder
 from hotloop.record.sampler import (
-    INPUTS_EVERY,
-    MEMORY_EVERY,
+    GAUGES_EVERY,
+    GAUGES_MOST,
     SAMPLE_EVERY,
     SAMPLE_MOST,
     SNAPSHOT_EVERY,
@@ -123,12 +123,13 @@ def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> N
 
     def look() -> None:
         now = recorder.log.now()
-        for gauge in (track, cpu):
+        for gauge in (track, inputs, cpu):
             gauge.look(now)
 
-    clockwork.every(MEMORY_EVERY if often else SNAPSHOT_EVERY, look)
     if often:
-        clockwork.every(INPUTS_EVERY, lambda: inputs.look(recorder.log.now()), most=MEMORY_EVERY)
+        clockwork.every(GAUGES_EVERY, look, most=GAUGES_MOST)
+    else:
+        clockwork.every(SNAPSHOT_EVERY, look)
     recorder.memory, recorder.inputs, recorder.cpu = track.series, inputs.series, cpu.series
     recorder.living["peak_rss"] = lambda: max(int(track.peak), peak_rss())
 

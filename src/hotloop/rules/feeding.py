@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hotloop.model import Event, LoopRun, Place, Recording
+from hotloop.model import Event, LoopRun, LoopSummary, Place, Recording
 from hotloop.rules import measured
+from hotloop.spans import Span
 
 Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
 
@@ -46,7 +47,8 @@ class Feed:
     place: Place  # where its iterator was made
     loop: LoopRun
     blocked: float  # seconds that the loop waited
-    bound: bool  # whether `blocked` is only an upper bound: the wait lies inside a compiled function
+    bound: bool  # whether `blocked` is only an upper bound
+    inside: bool  # whether the wait lies inside a compiled function
     passes: int
     read: float  # elements that the loop got
     nodes: tuple[Node, ...]  # from the last stage to the source; none where TensorFlow does not tell
@@ -83,6 +85,9 @@ class Feed:
         """The stage of the program's own that a node carries out."""
         if node.maps:
             return self.stage(*MAPS)
+        if node.name == "Generator":  # which `from_generator` hides in a stage of its own
+            lines = {str(event.place) for event in self.python}
+            return next((one for one in self.made if one.get("line") in lines), None)
         name = node.name.removesuffix("V2").removeprefix("Parallel")
         return next((one for one in self.made if one["stage"].removeprefix("Parallel") in (name, node.name)), None)
 
@@ -142,12 +147,16 @@ def feeds(recording: Recording) -> Iterator[Feed]:
         loop = _consumer(recording, event, taken)
         if loop is None:
             continue
-        in_python = not event.subject
+        if event.subject:
+            blocked, bound = _inside(recording, event, nodes, loop)
+        else:
+            blocked, bound = _waited(recording, taken) * _part(recording, event, nodes), False
         yield Feed(
             event.place,
             loop,
-            _waited(recording, taken) * _part(recording, event, nodes) if in_python else _busy(event, nodes, loop),
-            not in_python,
+            blocked,
+            bound,
+            bool(event.subject),
             sum(e.count for e in iterators),
             event.totals.get("read", 0.0),
             nodes,
@@ -156,6 +165,19 @@ def feeds(recording: Recording) -> Iterator[Feed]:
             measured.cpus(recording),
             _buffered(event),
         )
+
+
+def with_waits_inside(recording: Recording, loops: Iterable[LoopSummary]) -> Iterator[LoopSummary]:
+    """The loops, with what they waited for their data inside a compiled function counted as such and not as compute."""
+    inside = [feed for feed in feeds(recording) if feed.inside and feed.cause]
+    for summary in loops:
+        computed = summary.phases.get("compute", 0.0)
+        moved = min(computed, sum(feed.blocked for feed in inside if feed.loop is summary.run))
+        if moved:
+            phases = {**summary.phases, "compute": computed - moved}
+            phases["input"] = phases.get("input", 0.0) + moved
+            summary = replace(summary, phases=dict(sorted(phases.items(), key=lambda phase: -phase[1])))
+        yield summary
 
 
 def untold(recording: Recording) -> bool:
@@ -227,13 +249,31 @@ def _waited(recording: Recording, taken: list[Event]) -> float:
     return max(0.0, waited - sum(e.totals.get("ending", 0.0) for e in taken))
 
 
-def _busy(event: Event, nodes: Iterable[Node], loop: LoopRun) -> float:
-    """Inside `fit` nobody sees the wait. A stage that was at work nearly all the time was waited for; one that was at
-    work for much of it too, when the buffer behind the last stage was mostly found empty."""
+def _inside(recording: Recording, event: Event, nodes: Iterable[Node], loop: LoopRun) -> tuple[float, bool]:
+    """Seconds that a loop waited inside `fit`, where nobody sees it, and whether that is an upper bound.
+
+    A stage that was at work nearly all the time was waited for; one that was at work for much of it too, when the
+    buffer behind the last stage was mostly found empty. Where the whole process computed nothing meanwhile, it is sure.
+    """
     busy = max((node.seconds / max(1.0, node.parallel) for node in nodes), default=0.0)
     looks = [example["stages"][1]["buffered"] for example in event.examples if len(example["stages"]) > 1]
     empty = sum(not buffered for buffered in looks) > STARVED * len(looks)
-    return min(busy, loop.seconds) if busy >= (MOST if empty else STARVED) * loop.seconds else 0.0
+    blocked = min(busy, loop.seconds) if busy >= (MOST if empty else STARVED) * loop.seconds else 0.0
+    idle = _idle(recording, loop)
+    return (min(blocked, idle), False) if idle >= STARVED * blocked > 0.0 else (blocked, True)
+
+
+def _idle(recording: Recording, loop: LoopRun) -> float:
+    """Seconds of a loop in which this process used no core, at least; 0 where that is not known, or a device computes.
+
+    A loop that was left and entered anew in between is none of these: what happened there is not its own.
+    """
+    clock = loop.clock.values
+    end = clock[-1] + loop.step_seconds.values[-1] if clock else 0.0
+    if recording.devices or not clock or end - clock[0] > 1.1 * loop.seconds:
+        return 0.0
+    computed = Span(recording, clock[0], end, 1.0).cpu
+    return max(0.0, end - clock[0] - computed) if computed is not None else 0.0
 
 
 def _python(recording: Recording, event: Event) -> Iterator[Event]:

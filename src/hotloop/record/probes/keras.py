@@ -21,6 +21,7 @@ DEFAULT_BATCH = 32  # Keras' own
 CALLS = 500  # told apart by all the lines that led to them
 TRAINER = ("backend.tensorflow.trainer:TensorFlowTrainer", "engine.training:Model")
 COMPILER = ("trainers.trainer:Trainer", "engine.training:Model")
+MODEL = ("models.model:Model", "engine.training:Model")
 CALLBACKS = ("callbacks.callback_list:CallbackList", "callbacks:CallbackList")
 
 
@@ -30,6 +31,7 @@ class _Call(threading.local):
     kind = ""
     track: Track | None = None
     batches = 0
+    began = 0  # the batch that is not over; Keras also begins one to find that there are no more
 
 
 class KerasLoops:
@@ -47,15 +49,18 @@ class KerasLoops:
         trainer, callbacks = keras_part(package, *TRAINER), keras_part(package, *CALLBACKS)
         for kind, stage in KINDS.items():
             watch(log, trainer, kind, self._begins(log, kind), self._ends(log, kind))
-            watch(
-                log,
-                callbacks,
-                f"on_{stage}_batch_begin",
-                self._batch(kind),
-                lambda state, seconds, result: None,
-            )
+            watch(log, callbacks, f"on_{stage}_batch_begin", self._batch_begins(kind), _pass)
+            watch(log, callbacks, f"on_{stage}_batch_end", self._batch_ends(kind), _pass)
         for name, kind in (("on_epoch_begin", "epoch"), ("on_train_end", "epoch.end")):
-            watch(log, callbacks, name, self._epoch(log, kind), lambda state, seconds, result: None)
+            watch(log, callbacks, name, self._epoch(log, kind), _pass)
+
+    def install_calls(self, log: Log, package: str) -> None:
+        """`model(x)`: only how much it is handed, and only where that is known at once: not while it is traced."""
+
+        def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            log.handed += _elements(args[1]) if len(args) > 1 else 0
+
+        watch(log, keras_part(package, *MODEL), "__call__", enter, _pass)
 
     def install_compile(self, log: Log, package: str) -> None:
         def compiled(model: Any, seconds: float, result: Any) -> None:
@@ -76,8 +81,8 @@ class KerasLoops:
             stack = log.frames.here()
             if not stack:
                 return None
-            before = (call.kind, call.track, call.batches)
-            call.kind, call.track, call.batches = kind, self._track(kind, stack), 0
+            before = (call.kind, call.track, call.batches, call.began)
+            call.kind, call.track, call.batches, call.began = kind, self._track(kind, stack), 0, 0
             call.track.marks.append(perf_counter_ns())
             x = args[1] if len(args) > 1 else kwargs.get("x")
             eagerly = self._eagerly(args[0])
@@ -90,9 +95,12 @@ class KerasLoops:
             before, stack, rows, size, traced, eagerly = state
             call = self._call
             if call.track is not None:
+                if result is FAILED and call.began:  # somebody stopped it in the middle
+                    call.track.ticks.append(call.began)
+                    call.batches += 1
                 call.track.marks.append(-perf_counter_ns())
             batches = call.batches
-            call.kind, call.track, call.batches = before
+            call.kind, call.track, call.batches, call.began = before
             log.handed += rows
             tracing = log.traced - traced
             log.emit(
@@ -110,11 +118,19 @@ class KerasLoops:
         itself = getattr(model, "_run_eagerly", False)
         return self._switches.eagerly or (self._compiled.get(model, "?") if itself else "")
 
-    def _batch(self, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], Any]:
+    def _batch_begins(self, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
+        def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            if self._call.kind == kind:
+                self._call.began = perf_counter_ns()
+
+        return enter
+
+    def _batch_ends(self, kind: str) -> Callable[[tuple[Any, ...], dict[str, Any]], None]:
         def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
             call = self._call
-            if call.kind == kind and call.track is not None:
-                call.track.ticks.append(perf_counter_ns())
+            if call.kind == kind and call.track is not None and call.began:
+                call.track.ticks.append(call.began)
+                call.began = 0
                 call.batches += 1
                 self._pipelines.look_if_due()
 
@@ -140,10 +156,23 @@ class KerasLoops:
         return track
 
 
+def _pass(state: Any, seconds: float, result: Any) -> None:
+    """There is nothing to see after the call."""
+
+
 def _batch_size(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     position = 2 if kind == "predict" else 3
     size = args[position] if len(args) > position else kwargs.get("batch_size")
     return size if isinstance(size, int) else DEFAULT_BATCH
+
+
+def _elements(x: Any) -> int:
+    """Of arrays and eager tensors."""
+    if isinstance(x, list | tuple | dict):
+        return sum(map(_elements, x.values() if isinstance(x, dict) else x))
+    count = getattr(type(x), "_num_elements", None)
+    size = count(x) if count is not None else getattr(x, "size", 0)
+    return size if isinstance(size, int) else 0
 
 
 def _rows(x: Any) -> int:

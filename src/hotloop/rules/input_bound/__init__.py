@@ -30,6 +30,7 @@ RULE = Rule(__name__)
 WAITS = 0.3  # of the loop: less is no bottleneck
 NOTICEABLE = 0.5  # seconds in all
 EACH = 1e-3  # seconds for an element: to take one that is ready costs a third of that
+IDLE = 0.5  # of the time in Python: below, it waits for something else itself
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
@@ -56,5 +57,10 @@ def _advice(feed: Feed, node: Node) -> str:
     if not feed.nodes:
         return "This version of TensorFlow does not tell which stage took it: make them do less, or their work once."
     share = words.percent(feed.share(node.seconds))
+    if node.name == "Generator" and feed.python_busy < IDLE:
+        return (
+            f"Of the pipeline's own time {share} went into the generator, which mostly waits itself: let several run "
+            "at once, each for a part of the data, with `interleave(..., num_parallel_calls=tf.data.AUTOTUNE)`."
+        )
     took = f"{share} went into `{node.name}`" + (f", {round(node.parallel)} at a time" if node.parallel > 1 else "")
     return f"Of the pipeline's own time {took}: make that stage do less, or its work once."
