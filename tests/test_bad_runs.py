@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from hotloop.cli import main
 from hotloop.model import RECORDING_VERSION, Recording, to_plain
-from hotloop.settings import last_recording
+from hotloop.settings import last_recording, latest_recording
 
 LOOP = "for i in range(3):\n    pass\nprint('done')\n"
 
@@ -174,3 +177,25 @@ def test_a_program_is_ended_with_whoever_runs_it_and_is_reported_all_the_same(fo
     assert len(rest.splitlines()) < 10**6 - 1
     said = json.loads((folder / "report.json").read_text())["notes"]
     assert any("ended by SIGTERM" in sentence for sentence in said)
+
+
+def test_what_was_seen_is_found_though_everything_was_killed(folder: Path) -> None:
+    """As a cluster does that has lost its patience, or a kernel its memory."""
+    main(["run", "program.py"])
+    (folder / "long.py").write_text("import time\nprint('up', flush=True)\nwhile True:\n    time.sleep(0.001)\n")
+    command = [sys.executable, "-m", "hotloop", "run", "long.py"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert latest_recording(folder) == last_recording(folder), "while it runs, there is none but the last"
+        recording = next(Path(word.read_text()) for word in last_recording(folder).parent.glob("unfinished-*"))
+        while not (recording.exists() and any(loop.steps for loop in Recording.load(recording).loops)):
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGKILL)
+    assert main(["report", "--format", "json", "--output", "report.json"]) == 0
+    report = json.loads((folder / "report.json").read_text())
+    assert report["meta"]["program"] == "long.py"
+    assert any("never came to its end" in note for note in report["notes"])
+    main(["run", "program.py"])
+    assert latest_recording(folder) == last_recording(folder)
+    shutil.rmtree(recording.parent)

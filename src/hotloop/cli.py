@@ -258,10 +258,10 @@ def _report(arguments: argparse.Namespace) -> int:
     from hotloop.diagnose import diagnose_recording
     from hotloop.model import Recording
     from hotloop.report.failing import conditions
-    from hotloop.settings import last_recording
+    from hotloop.settings import latest_recording
 
     wanted = conditions(arguments.fail_on)
-    path = _path(arguments.recording) or last_recording(Path.cwd())
+    path = _path(arguments.recording) or latest_recording(Path.cwd())
     if not path.exists():
         raise HotloopError(f"there is no recording at {path}. `hotloop run program.py` makes one.")
     report = diagnose_recording(Recording.load(path))

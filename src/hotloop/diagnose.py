@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from hotloop.model import (
 )
 from hotloop.rules import Rule, all_rules
 from hotloop.rules.feeding import with_waits_inside
-from hotloop.settings import last_recording
+from hotloop.settings import findable, last_recording
 from hotloop.symptoms import LEAK_IN_ALL, examined
 
 if TYPE_CHECKING:
@@ -49,7 +50,12 @@ def run_and_diagnose(
     """Run a program, keep its recording, say what is wrong; with the exit code that a shell would see."""
     from hotloop.record import NO_LIMIT, record
 
-    recording, completed = record(list(argv), limit=limit or NO_LIMIT, watch=watch)
+    @contextlib.contextmanager
+    def watched(target: Path) -> Iterator[None]:
+        with findable(target, Path.cwd()), watch(target) if watch else contextlib.nullcontext():
+            yield
+
+    recording, completed = record(list(argv), limit=limit or NO_LIMIT, watch=watched)
     code = completed.code
     if code < 0 and recording.exit.signal is None:
         recording = replace(recording, exit=Exit(None, -code, recording.exit.exception))

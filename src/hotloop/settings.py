@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotloop.model import HotloopError
+
+UNFINISHED = "unfinished-"
 
 
 def cache_dir() -> Path:
@@ -23,6 +26,39 @@ def last_recording(root: Path) -> Path:
     """Where `run` leaves its recording of a project, and where `report` looks for it."""
     name = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:16]
     return cache_dir() / "recordings" / name / "last.json.gz"
+
+
+@contextmanager
+def findable(recording: Path, root: Path) -> Iterator[None]:
+    """Leave word, while a recording is being written, of where: `run` itself may be killed."""
+    word = last_recording(root).with_name(f"{UNFINISHED}{os.getpid()}")
+    with suppress(OSError):
+        word.parent.mkdir(parents=True, exist_ok=True)
+        word.write_text(str(recording), encoding="utf-8")
+    try:
+        yield
+    finally:
+        for path in (word, *(old for old, _ in _unfinished(word.parent))):  # those that were left are old news now
+            with suppress(OSError):
+                path.unlink()
+
+
+def latest_recording(root: Path) -> Path:
+    """The last recording, or a later one that was never finished because whoever made it was killed."""
+    last = last_recording(root)
+    left = [path for path in (last, *(path for _, path in _unfinished(last.parent))) if path.exists()]
+    return max(left, key=lambda path: path.stat().st_mtime, default=last)
+
+
+def _unfinished(folder: Path) -> Iterator[tuple[Path, Path]]:
+    """The words that were left by processes that are no more, and where their recordings are."""
+    import psutil
+
+    for word in folder.glob(f"{UNFINISHED}*"):
+        process = word.name.removeprefix(UNFINISHED)
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            with suppress(OSError, UnicodeDecodeError):
+                yield word, Path(word.read_text(encoding="utf-8"))
 
 
 def cores() -> int:
