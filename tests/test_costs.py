@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from recordings import PROGRAM, loop, recording, sample
 
+from hotloop import words
 from hotloop.diagnose import diagnose, merge
 from hotloop.model import Event, Finding, Place, Recording, Sample
 from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, predict_in_loop
@@ -286,3 +287,16 @@ def test_examples_that_an_eager_step_takes_one_by_one_cost_the_time_of_their_loo
     (finding,) = diagnose(ran, [find_rule("example-loop-in-step")], [source]).findings
     assert finding.cost is not None
     assert finding.cost.seconds == pytest.approx(6.2, rel=0.02)
+
+
+def test_two_lines_in_one_loop_have_one_cost_in_the_sentence() -> None:
+    ran = recording(
+        [loop(10, 20, [0.1] * 100)],
+        events=[event("predict", at, seconds=4.0, count=100, rows=100.0, batches=100.0) for at in (12, 15)],
+    )
+    measured = list(predict_in_loop.diagnose(ran))
+    source = Finding("predict-in-loop", Place(PROGRAM, 11, 0, 16), "", "static", "high", loop=measured[0].loop)
+    (finding,) = merge(measured, [source])
+    assert finding.cost is not None
+    assert f"({words.duration(finding.cost.seconds)} of" in finding.message
+    assert finding.message.endswith(f"With that of {PROGRAM}:15.")

@@ -174,7 +174,11 @@ def _together(main: Finding, other: Finding) -> Finding:
     elsewhere = (
         f"the loop on line {other.loop.line}" if other.loop and other.place.line == main.place.line else other.place
     )
-    message = f"{main.message} Together with {elsewhere}, {words.duration(cost.seconds)}."
+    own, both = (f"({words.duration(seconds)} of" for seconds in (main.cost.seconds, cost.seconds))
+    if own in main.message and main.loop == other.loop:
+        message = f"{main.message.replace(own, both, 1)} With that of {elsewhere}."
+    else:
+        message = f"{main.message} Together with {elsewhere}, {words.duration(cost.seconds)}."
     return replace(main, cost=cost, message=message)
 
 
