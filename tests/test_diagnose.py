@@ -13,7 +13,8 @@ from recordings import PROGRAM, loop, memory, recording, rule, sample
 
 from hotloop.cli import main
 from hotloop.diagnose import diagnose, diagnose_recording, merge, run_and_diagnose
-from hotloop.model import Cost, Diagnosis, Exit, Finding, Fix, LoopRun, Place, Recording, Series
+from hotloop.model import Cost, Diagnosis, Event, Exit, Finding, Fix, LoopRun, Place, Recording, Series
+from hotloop.rules import find_rule
 
 FLAT = [0.01] * 400
 MAIN = loop(10, 20, FLAT)
@@ -360,3 +361,34 @@ def test_memory_without_points_or_loops_without_clocks_are_taken_as_they_are() -
     bare = replace(MAIN, clock=Series("clock", "seconds"), step_seconds=Series("step", "seconds"))
     (summary,) = diagnose(recording([bare], rss=memory(4, lambda t: 1e9 * t)), []).loops
     assert (summary.step_median, summary.phases) == (0.0, {})
+
+
+def test_memory_that_goes_into_arrays_which_the_program_collects_is_a_remark_that_names_them() -> None:
+    ran = recording([loop(10, 20, [0.1] * 100)], rss=memory(10.0, lambda t: 3e8 + 1e7 * t))
+
+    def held(share: float) -> Event:
+        example = {"bytes": share * 8e7, "items": 80, "at": 8.0}
+        return Event("held.arrays", (Place(PROGRAM, 12),), "outputs", 1, examples=(example,))
+
+    found = diagnose(replace(ran, events=(held(0.9),)), [])
+    assert not found.symptoms
+    assert found.loops[0].remarks[0].endswith(f"in 100 steps: `outputs` holds arrays ({PROGRAM}:12)")
+    assert [s.kind for s in diagnose(replace(ran, events=(held(0.1),)), []).symptoms] == ["leaking"]
+
+
+def test_memory_that_rose_in_a_few_long_steps_and_stayed_is_no_leak() -> None:
+    steps = [0.2] * 40 + [0.002] * 80
+    rises = memory(8.16, lambda t: 3e8 + 1e7 * min(t, 8.0))
+    assert not diagnose(recording([loop(10, 20, steps)], rss=rises), []).symptoms
+
+
+def test_a_growing_array_that_the_source_names_is_priced_by_how_its_loop_slows_down() -> None:
+    ran = recording([loop(10, 20, [0.01 + 0.0018 * i for i in range(100)])], [sample("python", 9.0, 12)])
+    source = Finding("growing-concat", Place(PROGRAM, 12), "grows", "static", "medium", loop=ran.loops[0].place)
+    (finding,) = diagnose(ran, [find_rule("growing-concat"), find_rule("growing-step")], [source]).findings
+    assert (finding.rule, finding.basis) == ("growing-concat", "both")
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(ran.loops[0].seconds - 100 * 0.01, rel=0.1)
+    elsewhere = replace(ran, samples=(sample("python", 9.0, 15),))
+    (finding,) = diagnose(elsewhere, [find_rule("growing-concat"), find_rule("growing-step")], [source]).findings
+    assert finding.rule == "growing-step"

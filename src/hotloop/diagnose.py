@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 FOLD = 0.02  # of the run: below, a cause is not worth a line
 FEW_SAMPLES = 50
+NAMELESS = "growing-step"
 OLDEST, NEWEST = (2, 12), (2, 21)  # versions of TensorFlow whose insides are known
 NO_TENSORFLOW = ("ModuleNotFoundError: No module named 'tensorflow'", "ModuleNotFoundError: No module named 'keras'")
 EVENTS = 300  # in a report; a recording may hold thousands
@@ -102,7 +103,8 @@ def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Findi
     measured, problems = _measured(recording, rules)
     merged = merge(measured, static)
     unmeasured = _only_static(recording, rules, static, merged)
-    merged += [finding for finding, _ in unmeasured if finding.cost]
+    named = [finding for finding, _ in unmeasured if finding.cost]
+    merged = [finding for finding in merged if not _has_a_name(finding, named)] + named
     kept: list[Finding] = []
     folded: list[Finding] = []
     for finding in merged:
@@ -239,6 +241,13 @@ def _only_static(
         for index, finding in enumerate(static)
         if index not in taken and finding.confidence != "low" and ran(recording, finding)
     ]
+
+
+def _has_a_name(finding: Finding, named: Sequence[Finding]) -> bool:
+    """Whether the source tells why a loop slows down, that was measured to do so for no reason that a run shows."""
+    return finding.rule == NAMELESS and any(
+        _overlap(finding.place, other.place) and _same_loop(finding.loop, other.loop) for other in named
+    )
 
 
 def _priced_by(rule: Rule | None, finding: Finding, recording: Recording) -> Finding:

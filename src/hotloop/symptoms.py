@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from hotloop import changes, series, words
 from hotloop.epochs import Epochs, each_longer, of_loops, one_stands_out
 from hotloop.loops import Nest
-from hotloop.model import LoopRun, LoopSummary, Recording, Series, Symptom
+from hotloop.model import Event, LoopRun, LoopSummary, Recording, Series, Symptom
 
 LEAK_PER_STEP = 1_000.0  # bytes
 LEAK_IN_ALL = 20e6
 LEAK_IF_LINEAR = 4e6
 OF_ITS_OWN = 0.5  # of a loop's growth, at least, that falls within its steps and not between them
+COLLECTED = 0.6  # of its growth, that is in arrays which the program keeps itself
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble
 IDLE = 0.5  # of the loop, from which a device that does nothing is worth a word
 LOOKS = 8  # at a device during a loop: fewer say nothing, and they are a tenth of a second apart
@@ -139,7 +140,7 @@ def _more_memory(run: LoopRun, recording: Recording, epochs: Epochs | None) -> R
 
 def _leaking(
     run: LoopRun, name: str, memory: Series, around: Sequence[Sequence[float]], recording: Recording
-) -> Symptom | None:
+) -> Symptom | Remark | None:
     import numpy as np
 
     clock = run.clock
@@ -165,7 +166,22 @@ def _leaking(
         return None  # it rises when the loop is entered, with another model say, and not with its steps
     each, total = words.size(line.slope), words.size(rise)
     message = f"{name} grows by {each} per step, {total} in {words.plural(run.steps, 'step')}"
+    if collected := _collected(run, memory, recording):
+        return Remark("memory", f"{message}: `{collected.subject}` holds arrays ({collected.place})")
     return Symptom("leaking", run.place, line.slope, "bytes/step", message, (line.low, line.high))
+
+
+def _collected(run: LoopRun, memory: Series, recording: Recording) -> Event | None:
+    """The list, or the like, of arrays that the loop's memory went into: what a program collects is its result."""
+    import numpy as np
+
+    for event in recording.of_kind("held.arrays"):
+        if any(run.place.covers(frame) for frame in event.stack):
+            last = event.examples[-1]
+            before, then = np.interp([run.clock.values[0], float(last["at"])], memory.at, memory.values)
+            if float(last["bytes"]) >= COLLECTED * (then - before):
+                return event
+    return None
 
 
 def _gained_within(run: LoopRun, memory: Series, outer: Sequence[float]) -> float:

@@ -1,11 +1,11 @@
-"""Who holds memory: lists and dicts of the user's that fill up with tensors while a loop runs."""
+"""Who holds memory: lists and dicts of the user's that fill up with tensors or arrays while a loop runs."""
 
 from __future__ import annotations
 
 import sys
 import types
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from hotloop.record.log import Log
@@ -15,6 +15,7 @@ HELD_EVERY = 0.04  # seconds between looks at first
 HELD_MOST = 2.0
 MANY = 16  # items: shorter containers are no habit
 MUCH = 4e6  # bytes: less is not worth a word
+Kind = tuple[type, Callable[[Any], float]]  # and how many bytes one holds
 DEEP = 3  # frames of the user's that are looked into, innermost first
 
 
@@ -30,9 +31,13 @@ class Holders:
         tensor = getattr(sys.modules.get("tensorflow.python.framework.ops"), "EagerTensor", None)
         if tensor is None or self._log.deaf:
             return
+        kinds: dict[str, Kind] = {
+            "held": (tensor, lambda item: (item.shape.num_elements() or 0) * item.dtype.size),
+            "held.arrays": (sys.modules["numpy"].ndarray, lambda item: item.nbytes),
+        }
         with still():
             for frame in self._users():
-                self._look_into(frame, tensor)
+                self._look_into(frame, kinds)
 
     def _users(self) -> Iterator[types.FrameType]:
         frame, left = self._threads.frame(self._thread), DEEP
@@ -42,13 +47,16 @@ class Holders:
                 yield frame
             frame = frame.f_back
 
-    def _look_into(self, frame: types.FrameType, tensor: type) -> None:
+    def _look_into(self, frame: types.FrameType, kinds: Mapping[str, Kind]) -> None:
         for name, value in _variables(frame):
-            size = _size(value, tensor) if isinstance(value, list | dict | deque) and len(value) >= MANY else 0.0
-            if size >= MUCH:
-                stack = self._log.frames.stack(frame)
-                example = {"bytes": size, "items": len(value), "at": round(self._log.now(), 3)}
-                self._log.tally("held", name, stack).add(0.0, example=example)
+            if not isinstance(value, list | dict | deque) or len(value) < MANY:
+                continue
+            some = _some(value)
+            for event, kind in kinds.items():
+                size = sum(_bytes(item, kind) for item in some) / len(some) * len(value)
+                if size >= MUCH:
+                    example = {"bytes": size, "items": len(value), "at": round(self._log.now(), 3)}
+                    self._log.tally(event, name, self._log.frames.stack(frame)).add(0.0, example=example)
 
 
 def _variables(frame: types.FrameType) -> Iterator[tuple[str, Any]]:
@@ -63,16 +71,16 @@ def _variables(frame: types.FrameType) -> Iterator[tuple[str, Any]]:
         yield from ((name, frame.f_globals[name]) for name in used if name in frame.f_globals)
 
 
-def _size(container: Any, tensor: type) -> float:
-    """Bytes of tensors in a container, from a few of its items."""
+def _some(container: Any) -> list[Any]:
+    """A few of its items, which stand for all."""
     values = list(container.values()) if isinstance(container, dict) else container
-    some = [values[index * (len(values) - 1) // 4] for index in range(5)]
-    return sum(_bytes(item, tensor) for item in some) / len(some) * len(values)
+    return [values[index * (len(values) - 1) // 4] for index in range(5)]
 
 
-def _bytes(item: Any, tensor: type) -> float:
-    if isinstance(item, tensor):
-        return float((item.shape.num_elements() or 0) * item.dtype.size)  # type: ignore[attr-defined]
+def _bytes(item: Any, kind: Kind) -> float:
+    its_type, size = kind
+    if isinstance(item, its_type):
+        return size(item)
     if isinstance(item, tuple | list) and len(item) <= 8:
-        return sum(_bytes(one, tensor) for one in item)
+        return sum(_bytes(one, kind) for one in item)
     return 0.0

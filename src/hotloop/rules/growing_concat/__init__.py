@@ -27,8 +27,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop import words
-from hotloop.model import Evidence, Finding, Fix, Recording
+from hotloop import series, words
+from hotloop.model import Cost, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.loops import InLoop, each, outside_loops
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 GROWN = 2.0  # times as large at the end
+MOSTLY = 0.5  # of what steps take longer
 DISPATCH = 3e-5  # seconds of a concatenation of next to nothing
 
 USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
@@ -107,6 +108,24 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             f"{words.size(sizes[-1])}. Collect the parts in a list and concatenate once, after the loop.",
             evidence=[Evidence("copied", copied, "bytes"), Evidence("concatenations", at.count)],
         )  # fmt: skip
+
+
+def price(finding: Finding, recording: Recording) -> Cost | None:
+    """NumPy leaves no event. What its steps took longer than the first of them did, if that went by on these lines."""
+    lines = range(finding.place.line, max(finding.place.line, finding.place.end_line) + 1)
+    for loop in recording.loops:
+        if (
+            loop.stack
+            or finding.loop is None
+            or (loop.place.path, loop.place.line) != (finding.loop.path, finding.loop.line)
+        ):
+            continue
+        line = series.trend(loop.step_seconds.at, loop.step_seconds.values)
+        more = loop.seconds - loop.steps * line.start
+        here = sum(s.seconds for s in measured.within(recording, loop) if s.stack[0].line in lines)
+        if line.significant and here >= MOSTLY * more:
+            return Cost(more, more / recording.seconds)
+    return None
 
 
 def fix(finding: Finding, project: Project) -> Fix:
