@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 FOLD = 0.02  # of the run: below, a cause is not worth a line
 FEW_SAMPLES = 50
-NAMELESS = "growing-step"
 OLDEST, NEWEST = (2, 12), (2, 21)  # versions of TensorFlow whose insides are known
 NO_TENSORFLOW = ("ModuleNotFoundError: No module named 'tensorflow'", "ModuleNotFoundError: No module named 'keras'")
 EVENTS = 300  # in a report; a recording may hold thousands
@@ -244,8 +243,8 @@ def _only_static(
 
 
 def _has_a_name(finding: Finding, named: Sequence[Finding]) -> bool:
-    """Whether the source tells why a loop slows down, that was measured to do so for no reason that a run shows."""
-    return finding.rule == NAMELESS and any(
+    """Whether the source tells, and a run has priced, why the same line took what a rule can only guess at."""
+    return finding.confidence == "low" and any(
         _overlap(finding.place, other.place) and _same_loop(finding.loop, other.loop) for other in named
     )
 
