@@ -165,13 +165,14 @@ class Log:
         if sentence not in self.unseen and len(self.unseen) < 50:
             self.unseen.append(sentence)
 
-    def attempt(self, work: Callable[[], None]) -> None:
-        """Do some of our own work: should it fail, the program must not hear of it."""
+    def attempt(self, work: Callable[[], object]) -> object:
+        """Do some of our own work, and say what it says: should it fail, the program must not hear of it."""
         try:
-            work()
+            return work()
         except Exception as error:  # noqa: BLE001  whatever it is
             name = getattr(work, "__qualname__", "its own work")
             self.note(f"The recorder stumbled in {name}: {type(error).__name__}: {error}.")
+            return None
 
     def events(self) -> tuple[Event, ...]:
         return tuple(

@@ -70,17 +70,19 @@ class Sampler:
         self._found: dict[tuple[str, Stack], _Spent] = {}
         self.timeline = Timeline()
 
-    def look(self) -> None:
+    def look(self) -> bool:
+        """False: there was nothing to see."""
         now = perf_counter()
         elapsed, self._before = now - self._before, now
         if self._importing():
-            return  # counted as `import_seconds`, and nobody's loop
+            return False  # counted as `import_seconds`, and nobody's loop
         with still():
             phase, stack = self._phases.read(self._threads.frame(self._thread), self._log.doing)
         if phase not in IDLE:
             self._at_work(stack)
         self._entry(phase, stack).add(elapsed, self._ops.look())
         self.timeline.add(self._log.now(), phase, elapsed)
+        return True
 
     def _entry(self, phase: str, stack: Stack) -> _Spent:
         key = (phase, stack)
@@ -100,14 +102,13 @@ class Sampler:
 class _Chore:
     every: float
     most: float
-    work: Callable[[], None]
+    work: Callable[[], object]
     wait: Callable[[], float] | None
     due: float = 0.0
     done: int = 0
 
     def do(self, log: Log, now: float) -> None:
-        self.done += 1
-        log.attempt(self.work)
+        self.done += log.attempt(self.work) is not False
         self.due = now + (self.wait() if self.wait else min(self.every * (1 + self.done / SLOWING), self.most))
 
 
@@ -127,7 +128,7 @@ class Clockwork:
     def every(
         self,
         seconds: float,
-        work: Callable[[], None],
+        work: Callable[[], object],
         *,
         most: float = 0.0,
         wait: Callable[[], float] | None = None,

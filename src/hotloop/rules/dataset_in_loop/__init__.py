@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 MANY_ELEMENTS = 2  # of one iterator: with more it is being read
-NEXT = 3e-4  # seconds to take an element from an iterator that is kept
+NEXT = 1e-4  # seconds to take an element from an iterator that is kept
 
 MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}
 SELDOM = re.compile(r"epoch|fold|split|shard|part|file|path|task|dataset|config|trial|run\b", re.IGNORECASE)
@@ -184,7 +184,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
             continue
         inside = measured.within(recording, at.loop)
         sets = [a for a in measured.recurring(recording, recording.of_kind("dataset")) if a.loop == at.loop]
-        spent = measured.through(inside, [at.place, *(a.place for a in sets)])
+        taken = sum(event.seconds for event in recording.of_kind("input") if event.subject == str(at.place))
+        spent = max(measured.through(inside, [at.place, *(a.place for a in sets)]), at.seconds + taken)
         what = "A data set and its iterator were" if sets else "An iterator was"
         yield measured.finding(
             RULE, recording, at, spent * (at.count - 1) / at.count - at.count * NEXT,

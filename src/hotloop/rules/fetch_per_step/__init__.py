@@ -128,8 +128,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         runs = sum(at.total("again") for at in sites)
         updated = any(at.total("updated") for at in sites)
         after = " The values are then those before the update." if updated else ""
+        places = {at.place for at in sites}
+        prepared = sum(event.seconds for event in recording.of_kind("session.cold") if event.place in places)
         yield measured.finding(
-            RULE, recording, first, sum(at.seconds * at.total("again") / at.count for at in sites),
+            RULE, recording, first, prepared + sum(at.seconds * at.total("again") / at.count for at in sites),
             f"The session ran again with the same feed {round(runs / loop.steps, 1):g} times a step in {loop.steps:,} "
             f"steps {{cost}}, to fetch another value. Fetch them in one call, as a list.{after}",
             evidence=[Evidence("runs with the same feed", runs)],

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 RULE = Rule(__name__)
 GROWN = 2.0  # times as large at the end
 MOSTLY = 0.5  # of what steps take longer
-DISPATCH = 3e-5  # seconds of a concatenation of next to nothing
+DISPATCH = 1e-5  # seconds of a concatenation of next to nothing
 
 USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
 GRAPH_CODE = re.compile(rb"placeholder\(|Session\(|\bslim\b|tf\.contrib|tf\.layers\.|variable_scope\(")
