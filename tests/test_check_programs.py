@@ -65,6 +65,37 @@ steps = [tf.function(m.train_step) for m in MODELS]
 for model in all_of_them():
     functions.append(tf.function(model))
 """,
+    "a step is compiled anew for each epoch, or for each fold with a network of its own": """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+optimizer = tf.keras.optimizers.SGD(0.1)
+
+def train(data, epochs=200):
+    for epoch in range(epochs):
+        @tf.function  # function-in-loop
+        def step(x, y):
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            variables = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+            return loss
+
+        for x, y in data:
+            loss = step(x, y)
+        print(epoch, float(loss))
+
+def cross_validate(folds):
+    for number in range(100):
+        net = make_network(number)
+
+        @tf.function
+        def score(x):
+            return net(x)
+
+        for x in folds[number]:
+            print(score(x))
+""",
     "a class is given its networks": """
 import tensorflow as tf
 
@@ -198,6 +229,42 @@ def answer(rows):
 @app.route("/predict", methods=["POST"])
 def predict():
     return jsonify(answer(request.json["rows"]))
+""",
+    "a function in the cloud, a view, a task and a queue load their model each time": """
+import functools
+
+from celery import shared_task
+from django.http import JsonResponse
+import pika
+import tensorflow as tf
+
+def lambda_handler(event, context):
+    model = tf.keras.models.load_model("/opt/model.keras")  # model-load-in-loop
+    return {"body": model.predict([event["x"]]).tolist()}
+
+def view(request):
+    model = tf.keras.models.load_model("model.keras")  # model-load-in-loop
+    return JsonResponse({"y": float(model.predict([request.GET["x"]])[0])})
+
+@shared_task
+def classify(url):
+    model = tf.saved_model.load("model")  # model-load-in-loop
+    return model(url).numpy().tolist()
+
+def on_message(channel, method, properties, body):
+    model = tf.keras.models.load_model("model.keras")  # model-load-in-loop
+    print(model.predict([body]))
+
+@functools.lru_cache
+def model():
+    return tf.keras.models.load_model("model.keras")
+
+def other_view(request):
+    return JsonResponse({"y": float(model().predict([request.GET["x"]])[0])})
+
+def chosen_view(request):
+    model = tf.keras.models.load_model(request.GET["model"])
+    return JsonResponse({"y": float(model.predict([request.GET["x"]])[0])})
 """,
     "a service keeps its model": """
 from flask import Flask, jsonify, request

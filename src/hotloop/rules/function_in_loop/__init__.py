@@ -73,7 +73,9 @@ def _decorator(scope: Scope, project: Project) -> ast.expr:
 
 def _said(node: ast.expr, where: Context, name: str, project: Project) -> Iterator[Finding]:
     found = in_loop(project, where)
-    if found and not _reused_inside(where, found):
+    if found and _reused_inside(where, found):
+        found = None if found.chain or _is_of_its_step(node, where, found, project) else found.lowered()
+    if found:
         place = place_of(where.scope.module, node)
         short = name if len(name) <= 40 else name[:37] + "..."
         yield RULE.finding(place, f"`{short}` {MESSAGE.format(each=each(found, place))}", **found.where)
@@ -91,6 +93,14 @@ def _reused_inside(where: Context, found: InLoop) -> bool:
         if called and call.where.scope is where.scope and call.where.loop not in (None, where.loop):
             return True
     return False
+
+
+def _is_of_its_step(node: ast.expr, where: Context, found: InLoop, project: Project) -> bool:
+    """Whether it needs what the step makes or changes, its own model say: else one for all steps would do."""
+    from hotloop.rules.moving import change_of, needs
+
+    definition = where.statement if isinstance(where.statement, ast.FunctionDef | ast.AsyncFunctionDef) else node
+    return any(change_of(name, owner, found.loop) for name, owner in needs([definition], where.scope, project).items())
 
 
 def _bound_name(where: Context) -> str | None:
