@@ -68,6 +68,18 @@ def test_modules_that_go_by_the_name_of_tensorflow_but_are_the_projects_own_do_n
     assert relevant(texts) == set()
 
 
+def test_a_folder_that_is_called_like_a_library_is_not_it_unless_it_has_its_parts() -> None:
+    texts = {"examples/tensorflow/__init__": "", "examples/tensorflow/train": "import tensorflow as tf"}
+    assert relevant(texts) == {"examples/tensorflow/train"}
+    texts = {
+        "keras/src/ops": "import jax",
+        "keras/src/__init__": "",
+        "keras/__init__": "",
+        "keras/x": "import keras.src.ops",
+    }
+    assert relevant(texts) == set()
+
+
 def test_what_an_import_names_is_told_from_the_text() -> None:
     said = imports_in(b"from ..a.b import c as d, e\nimport x.y as z, w\nfrom . import (\n  f,\n  g,\n)\n")
     assert list(said) == [("..a.b", ["c", "e"]), ("x.y", []), ("w", []), (".", ["f", "g"])]

@@ -10,6 +10,8 @@ from pathlib import Path
 IMPORT = re.compile(rb"import\b[ \t]*(\([^)]*\)|[^\n#;]+)")
 COMMENT = re.compile(r"#[^\n]*")
 BOM = b"\xef\xbb\xbf"
+# A folder of the project that is called like one of these is the library itself only if it has one of these folders.
+LIBRARIES = {"tensorflow": ("python",), "keras": ("src", "layers"), "tf_keras": ("src", "layers")}
 FROM = re.compile(rb"from[ \t]+(\.*[ \t]*[\w.]*)[ \t]*")
 
 
@@ -37,7 +39,7 @@ class Imports:
     def __init__(self, files: Collection[str], root: Path) -> None:
         self._files = files
         self._root = str(root).rstrip(os.sep)
-        folders = {os.path.dirname(file) for file in files}
+        self._folders = folders = {os.path.dirname(file) for file in files}
         self._known = {os.path.basename(file).removesuffix(".py") for file in files}
         self._known.update(part for folder in folders for part in folder.split(os.sep))
         self._found: dict[tuple[str, str], str | None] = {}
@@ -71,12 +73,19 @@ class Imports:
                 folder = os.path.dirname(folder)
             return self._at(folder, path)
         while True:
-            found = self._at(folder, path)
+            found = self._on_path(folder, path)
             if found or folder == self._root:
-                return found or self._at(f"{self._root}{os.sep}src", path)
+                return found or self._on_path(f"{self._root}{os.sep}src", path)
             if not folder:
                 return None
             folder = folder.rpartition(os.sep)[0]
+
+    def _on_path(self, folder: str, path: str) -> str | None:
+        """What it would be if modules were looked for in that folder. An example's folder `tensorflow` is not meant."""
+        top = path.partition(os.sep)[0]
+        parts = LIBRARIES.get(top)
+        meant = parts is None or any(os.sep.join((folder, top, part)) in self._folders for part in parts)
+        return self._at(folder, path) if meant else None
 
     def _at(self, folder: str, path: str) -> str | None:
         if path and (file := f"{folder}{os.sep}{path}.py") in self._files:
