@@ -278,3 +278,14 @@ def test_a_folder_may_be_called_like_one_of_the_machine(
     (project / "train.py").rename(project / folder / "train.py")
     assert main(["fix", "--format", "json", "."]) == 0
     assert f"+++ b/{folder}/train.py" in json.loads(capsys.readouterr().out)["diff"]
+
+
+def test_a_diff_of_its_own_can_be_applied_whatever_ends_the_lines(
+    project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (project / "train.py").write_bytes(SLOW.replace("    ", "\t").replace("\n", "\r\n").encode())
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    assert main(["fix", "--format", "diff", "--output", "mend.patch"]) == 0
+    subprocess.run(["git", "apply", "mend.patch"], check=True)
+    assert (project / "train.py").read_bytes() == FAST.replace("    ", "\t").replace("\n", "\r\n").encode()
+    assert capfd.readouterr().out == ""

@@ -111,7 +111,7 @@ def build_parser() -> argparse.ArgumentParser:
     fix.add_argument("--select", action="append", default=[], metavar="RULE", help="only these rules")
     fix.add_argument("--ignore", action="append", default=[], metavar="RULE", help="not these rules")
     fix.add_argument("--html", metavar="FILE", help="also write one offline page")
-    _add_output(fix, TRIAL_FORMATS)
+    _add_output(fix, (*TRIAL_FORMATS, "diff"))
     fix.set_defaults(handler=_fix)
 
     told = "two programs: which loop is faster, and are the results the same"

@@ -43,4 +43,6 @@ def render(
         from hotloop.report.html import render as as_page
 
         return as_page(report)
-    raise HotloopError(f"there is no format `{format}`: terminal, json, sarif, github, junit, markdown, html.")
+    if format == "diff":
+        return report.diff
+    raise HotloopError(f"there is no format `{format}`: terminal, json, sarif, github, junit, markdown, html, diff.")
