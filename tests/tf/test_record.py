@@ -324,8 +324,6 @@ STARVED = """\
     model.compile("sgd", "mse")
     model.fit(data.batch(5), epochs=2, verbose=0)
     model.evaluate(data.batch(5), verbose=0)
-    for rows in (1, 2, 5):
-        model(np.ones((rows, 8), "f"))
 """
 
 
@@ -333,7 +331,6 @@ def test_data_of_unknown_length_that_a_fit_waits_for(folder: Path) -> None:
     recording, _ = run(folder, "starved.py", STARVED)
     assert (loop_at(recording, 14, "fit").steps, loop_at(recording, 15, "evaluate").steps) == (60, 30)
     assert one(recording, "fit", 14).totals["batches"] == 60, "the batch that Keras begins in vain is none"
-    assert recording.inputs.values[-1] >= 8 * 8, "what a model is handed directly"
     found = diagnose(recording, all_rules())
     (fit,) = [loop for loop in found.loops if loop.run.kind == "fit"]
     assert fit.phases["input"] > 0.5 * fit.run.seconds

@@ -60,7 +60,6 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
     ]
     for_keras: list[tuple[str, InstallOf]] = [
         ("Keras loops", loops.install),
-        ("what Keras models are handed", loops.install_calls),
         ("Keras models compiled", loops.install_compile),
         ("Keras objects made", built.install),
         ("precision", switches.install_precision),

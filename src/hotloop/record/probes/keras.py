@@ -21,7 +21,6 @@ DEFAULT_BATCH = 32  # Keras' own
 CALLS = 500  # told apart by all the lines that led to them
 TRAINER = ("backend.tensorflow.trainer:TensorFlowTrainer", "engine.training:Model")
 COMPILER = ("trainers.trainer:Trainer", "engine.training:Model")
-MODEL = ("models.model:Model", "engine.training:Model")
 CALLBACKS = ("callbacks.callback_list:CallbackList", "callbacks:CallbackList")
 
 
@@ -53,14 +52,6 @@ class KerasLoops:
             watch(log, callbacks, f"on_{stage}_batch_end", self._batch_ends(kind), _pass)
         for name, kind in (("on_epoch_begin", "epoch"), ("on_train_end", "epoch.end")):
             watch(log, callbacks, name, self._epoch(log, kind), _pass)
-
-    def install_calls(self, log: Log, package: str) -> None:
-        """`model(x)`: only how much it is handed, and only where that is known at once: not while it is traced."""
-
-        def enter(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-            log.handed += _elements(args[1]) if len(args) > 1 else 0
-
-        watch(log, keras_part(package, *MODEL), "__call__", enter, _pass)
 
     def install_compile(self, log: Log, package: str) -> None:
         def compiled(model: Any, seconds: float, result: Any) -> None:
@@ -164,15 +155,6 @@ def _batch_size(kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int
     position = 2 if kind == "predict" else 3
     size = args[position] if len(args) > position else kwargs.get("batch_size")
     return size if isinstance(size, int) else DEFAULT_BATCH
-
-
-def _elements(x: Any) -> int:
-    """Of arrays and eager tensors."""
-    if isinstance(x, list | tuple | dict):
-        return sum(map(_elements, x.values() if isinstance(x, dict) else x))
-    count = getattr(type(x), "_num_elements", None)
-    size = count(x) if count is not None else getattr(x, "size", 0)
-    return size if isinstance(size, int) else 0
 
 
 def _rows(x: Any) -> int:
