@@ -56,15 +56,18 @@ def test_two_eager_steps_in_a_loop_each_cost_their_own_time() -> None:
     assert actor.cost.seconds + critic.cost.seconds < 8.0
 
 
-def test_two_tapes_of_one_step_share_its_time() -> None:
+def test_two_tapes_of_one_step_are_one_finding_also_where_a_line_takes_and_applies_gradients() -> None:
     ran = recording(
         [LOOP],
         [eager(8.0, 5, 20)],
         events=[event("gradient", 5, 20), event("apply", 6, 20), event("gradient", 8, 20), event("apply", 9, 20)],
     )
-    costs = [finding.cost.seconds for finding in eager_training_step.diagnose(ran) if finding.cost]
-    assert len(costs) == 2
-    assert costs[0] == costs[1] < 4.0
+    (finding,) = eager_training_step.diagnose(ran)
+    assert finding.place.line == 5
+    assert finding.cost
+    on_a_line = [event("gradient", 6, 20), event("apply", 6, 20), event("gradient", 9, 20), event("apply", 9, 20)]
+    (other,) = eager_training_step.diagnose(replace(ran, events=tuple(on_a_line)))
+    assert other.cost == finding.cost
 
 
 @pytest.mark.parametrize("applied", [True, False])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _thread
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
@@ -46,8 +47,8 @@ class _Spent:
             self.ops += ops[0]
             self.op_seconds += ops[1]  # of a call longer than a window, all at its end
 
-    def sample(self, phase: str, stack: tuple[Place, ...]) -> Sample:
-        scale = self.seconds / self.watched if self.watched else 0.0
+    def sample(self, phase: str, stack: tuple[Place, ...], scale: float) -> Sample:
+        """`scale`: what a second in which operations were counted stands for."""
         ops, op_seconds = round(self.ops * scale, 1), round(min(self.op_seconds * scale, self.seconds), 6)
         return Sample(phase, stack, round(self.seconds, 6), self.count, ops, op_seconds)
 
@@ -95,7 +96,15 @@ class Sampler:
         return entry
 
     def samples(self) -> tuple[Sample, ...]:
-        return tuple(entry.sample(phase, places(stack)) for (phase, stack), entry in list(self._found.items()))
+        found = list(self._found.items())
+        seconds, watched = defaultdict[Stack, float](float), defaultdict[Stack, float](float)
+        for (_, stack), entry in found:  # in some phase of a line nobody may have counted
+            seconds[stack] += entry.seconds
+            watched[stack] += entry.watched
+        return tuple(
+            entry.sample(phase, places(stack), seconds[stack] / watched[stack] if watched[stack] else 0.0)
+            for (phase, stack), entry in found
+        )
 
 
 @dataclass

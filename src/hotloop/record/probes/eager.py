@@ -11,7 +11,7 @@ from typing import Any
 from hotloop.record.log import Log
 from hotloop.record.probes.watch import FAILED, Depth, disguise, keras_part, part, watch, watch_outermost
 
-COUNTED_FIRST = 2000  # operations that are all counted and timed, before only some windows are
+COUNTED_FIRST = 20_000  # operations that are all counted and timed, before only some windows are
 ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
 SLOW = 20  # operations a window: when they are so few, each is long, and watching them all costs nothing
 LATEST = 64  # calls of an operation, by which the next are judged
@@ -24,7 +24,7 @@ _applying = Depth()
 class OpCounter:
     """Eager operations, and an estimate of the seconds that their kernels computed, window by window.
 
-    All of the first thousands are counted and timed; then one window in eight is, and stands for the others. A call
+    All of the first 20,000 are counted and timed; then one window in eight is, and stands for the others. A call
     of the C++ side is dispatch and kernel: most operations of most programs are small, so that the lower quartile
     of a window is what dispatch costs on this machine, and what a call takes beyond twice that is its kernel. A call
     that takes far longer than its like was interrupted.

@@ -116,10 +116,9 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
 def diagnose(recording: Recording) -> Iterator[Finding]:
     sites = [(at, _steps(recording, at)) for at in measured.recurring(recording, recording.of_kind("gradient"))]
     for at, steps in sites:
-        depths = [_depth(site) for site, others in sites if others & steps and site.loop is at.loop]
-        if _depth(at) > min(depths):
-            continue  # a derivative within the loss of that step
-        sharing = depths.count(_depth(at))
+        same = [site for site, others in sites if others & steps and site.loop is at.loop]
+        if at is not min(same, key=lambda site: (_depth(site), site.place)):
+            continue  # a derivative within the loss of that step, or the other network's
         inside = [s for s in measured.outside_keras(recording, measured.within(recording, at.loop)) if _is_in(s, steps)]
         inside = [s for s in inside if s.phase not in OUTSIDE]
         ops = sum(s.ops for s in inside)
@@ -132,9 +131,9 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         if seconds < WORTH * at.loop.seconds:  # the ops are large: compiling would gain next to nothing
             continue
         yield measured.finding(
-            RULE, recording, at, seconds / sharing,
-            f"A training step ran eagerly {at.often} {{cost}}: {words.count(round(per_step))} ops a step, each sent "
-            "from Python. Put the step into a `@tf.function`.",
+            RULE, recording, at, seconds,
+            f"A training step ran eagerly {at.often} {{cost}}: about {words.count(round(per_step))} ops a step, each "
+            "sent from Python. Put the step into a `@tf.function`.",
             evidence=[Evidence("eager ops per step", round(per_step)), Evidence("in kernels", kernels, "s")],
         )  # fmt: skip
 
@@ -153,8 +152,8 @@ def _spent(line: list[Sample]) -> float:
 def _steps(recording: Recording, at: measured.Recurring) -> frozenset[tuple[Place, ...]]:
     """The frames around a training step: those that taking its gradient and applying it have in common. The loop that
     it belongs to may be in a function that is called from several places."""
-    updates = [event.stack for event in recording.of_kind("apply")]
-    shared = [[_common(event.stack, update) for update in updates] or [event.stack[1:]] for event in at.events]
+    updates = [event.stack[1:] for event in recording.of_kind("apply")]  # not the line itself: it may do both
+    shared = [[_common(event.stack[1:], update) for update in updates] or [event.stack[1:]] for event in at.events]
     return frozenset(max(some, key=len) for some in shared)
 
 
