@@ -13,6 +13,7 @@ KERAS = ("fit", "evaluate", "predict")
 MATTERS = 0.05  # of the run
 COMPREHENSION_MATTERS = 0.2
 HOLDS_ITS_PARENT = 0.5
+IN_KERAS = 0.1  # the same, of `fit`, `evaluate` and `predict`
 SHOWN = 6
 
 
@@ -134,8 +135,12 @@ def _matters(run: LoopRun, seconds: float) -> bool:
 
 
 def _adds_to(outer: LoopRun, inner: LoopRun) -> bool:
-    """Holds most of the time, in steps of its own: one inner step per outer step is the same loop again."""
-    return inner.seconds >= HOLDS_ITS_PARENT * outer.seconds and inner.steps > outer.steps
+    """Holds most of the time, in steps of its own: one inner step per outer step is the same loop again.
+
+    What Keras does there is work of its own, even beside more of it: training, and then a long evaluation.
+    """
+    share = IN_KERAS if inner.kind in KERAS else HOLDS_ITS_PARENT
+    return inner.seconds >= share * outer.seconds and inner.steps > outer.steps
 
 
 def _is_header(run: LoopRun, frame: Place) -> bool:

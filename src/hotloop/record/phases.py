@@ -56,6 +56,11 @@ MARKS: dict[str, tuple[tuple[str, frozenset[str]], ...]] = {
             "data/ops/iterator_ops.py",
             frozenset({"__next__", "next", "get_next", "_next_internal", "__init__"}),
         ),
+        # From the program's own threads and processes.
+        ("queue.py", frozenset({"Queue.get", "_PySimpleQueue.get"})),
+        ("multiprocessing/queues.py", frozenset({"Queue.get", "SimpleQueue.get"})),
+        ("multiprocessing/pool.py", frozenset({"IMapIterator.next", "ApplyResult.get", "ApplyResult.wait"})),
+        ("concurrent/futures/_base.py", frozenset({"Future.result", "as_completed"})),
     ),
     "fetch": (
         (

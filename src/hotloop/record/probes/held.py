@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from hotloop.record.frames import Stack
 from hotloop.record.log import Log
 from hotloop.record.threads import Threads, still
 
@@ -24,6 +27,7 @@ class Holders:
 
     def __init__(self, log: Log) -> None:
         self._log = log
+        self._filled: dict[tuple[types.CodeType, str], int] = {}
         self._threads = Threads()
         self._thread = self._threads.current()
 
@@ -56,11 +60,36 @@ class Holders:
                 size = sum(_bytes(item, kind) for item in some) / len(some) * len(value)
                 if size >= MUCH:
                     example = {"bytes": size, "items": len(value), "at": round(self._log.now(), 3)}
-                    self._log.tally(event, name, self._log.frames.stack(frame)).add(0.0, example=example)
+                    self._log.tally(event, name, self._stack(frame, name)).add(0.0, example=example)
+
+    def _stack(self, frame: types.FrameType, name: str) -> Stack:
+        """With the line that fills it in place of the one that just ran."""
+        key = (frame.f_code, name)
+        if key not in self._filled:
+            self._filled[key] = _filling(frame.f_code, name)
+        (path, line), *others = self._log.frames.stack(frame)
+        return ((path, self._filled[key] or line), *others)
+
+
+def _filling(code: types.CodeType, name: str) -> int:
+    """The first line of a function that puts something into a variable of its; 0 where none is seen to."""
+    fills = re.compile(
+        re.escape(name) + r"\s*(\.(append|appendleft|extend|insert|setdefault|update)\(|\[.*\]\s*=[^=]|\+=)"
+    )
+    lines = sorted({line for _, _, line in code.co_lines() if line})
+    said = ((line, linecache.getline(code.co_filename, line).replace("'", '"')) for line in lines)
+    return next((line for line, text in said if fills.search(text)), 0)
 
 
 def _variables(frame: types.FrameType) -> Iterator[tuple[str, Any]]:
-    """Its locals (of a module: its globals), and what hangs on `self`."""
+    """Its locals (of a module: its globals), what hangs on `self`, and what lies in small dicts of these."""
+    for name, value in _named(frame):
+        yield name, value
+        if isinstance(value, dict) and len(value) < MANY:
+            yield from ((f'{name}["{key}"]', inner) for key, inner in list(value.items()) if isinstance(key, str))
+
+
+def _named(frame: types.FrameType) -> Iterator[tuple[str, Any]]:
     seen = dict(frame.f_locals)
     yield from seen.items()
     mine = getattr(seen.get("self"), "__dict__", None)
