@@ -101,8 +101,11 @@ def cost(finding: Finding, report: Report) -> str:
     of = f" of {words.duration(total)}" if total else ""
     each = finding.cost.bytes_per_step
     often = " per step" if finding.loop else " of memory"
-    memory = f", {words.size(each)}{often}" if each and each >= 1000 else ""
-    return f"{words.duration(finding.cost.seconds)}{of} ({words.percent(finding.cost.share)}){memory}"
+    memory = f"{words.size(each)}{often}" if each and each >= 1000 else ""
+    if memory and not finding.cost.seconds:
+        return memory
+    time = f"{words.duration(finding.cost.seconds)}{of} ({words.percent(finding.cost.share)})"
+    return f"{time}, {memory}" if memory else time
 
 
 def where(finding: Finding) -> str:

@@ -207,7 +207,7 @@ def _finding(finding: Finding, report: Report, sources: Sources, width: int) -> 
         yield title
         yield _indented(name)
     if cost := phrases.cost(finding, report):
-        bar = _share(finding.cost.share).append("  ") if finding.cost else _text("")
+        bar = _share(finding.cost.share).append("  ") if finding.cost and finding.cost.seconds else _text("")
         yield _indented(bar.append(cost, "bold" if finding.cost else "dim"))
     yield _indented(_text(finding.message))
     excerpt = sources.excerpt(finding.place)

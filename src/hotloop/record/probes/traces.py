@@ -215,6 +215,7 @@ def unwrapped(function: Any) -> Any:
             or getattr(function, "__func__", None)
             or getattr(function, "func", None)
             or getattr(function, "_python_function", None)
+            or getattr(function, "_func", None)  # what `py_function` makes of one
         )
         if inner is None or inner is function:
             break

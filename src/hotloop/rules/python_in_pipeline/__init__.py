@@ -8,9 +8,10 @@ needs the interpreter too.
 
 **Instead**
 
-Arrays in memory: `tf.data.Dataset.from_tensor_slices`. Files: TensorFlow's own `tf.io.read_file`, `tf.io.decode_image`,
-`tf.image.resize`, `tf.io.decode_raw`. Where it must be Python, let the generator yield whole batches (14 times better
-than single examples), or call the function after `batch`.
+Use TensorFlow's own functions: `tf.data.Dataset.from_tensor_slices` for arrays in memory, `tf.io.read_file`,
+`tf.io.decode_image`, `tf.image.resize` and `tf.io.decode_raw` for files, its mathematics for the rest. Where it must
+be Python, let the generator yield whole batches (14 times better than single examples), or call the function after
+`batch`.
 
 **Not when**
 
@@ -180,7 +181,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         yield measured.told(
             RULE, recording, slowest.place, feed.blocked * feed.share(max(feed.python_seconds, feed.slowest.seconds)),
             f"{name} ran in Python {words.count(calls)} times to feed the loop on line {feed.loop.place.line} "
-            f"{{cost}}, {upto}{words.duration(feed.blocked)} of which the loop waited. Use TensorFlow's own functions, "
+            f"{{cost}}, which waited {upto}{words.duration(feed.blocked)} for its data. Use TensorFlow's own functions, "
             "or hand out whole batches.",
             feed.loop,
             [Evidence("calls", calls), Evidence("in Python", feed.python_seconds, "s"),
