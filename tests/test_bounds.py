@@ -18,7 +18,7 @@ from hotloop.record.frames import Frames, Stack
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.recorder import Recorder
 from hotloop.record.sampler import Sampler
-from hotloop.record.track import BACKLOG, Bins, Track, ceiling_for
+from hotloop.record.track import BACKLOG, REST, Bins, Track, ceiling_for
 
 MEMORY, FILE = 64e6, 50e6
 LOOPS, ROUNDS, STEPS = 150, 3, 1000
@@ -53,7 +53,7 @@ def test_thousands_of_stacks_and_hundreds_of_full_loops_stay_small_and_exactly_c
     for number, stack in enumerate(stacks(EVENTS)):
         example = {"function": "f" * 40, "argument": "x", "now": "a" * 100, "before": "b" * 100, "number": number}
         recorder.log.emit("trace.value", f"function_{number}", 0.5, stack, {"ops": 2.0, "bytes": 1.0}, example)
-    sampler = Sampler(recorder.log, OpCounter(), lambda: False, recorder.wake)
+    sampler = Sampler(recorder.log, OpCounter(), lambda: False, recorder.saw)
     for stack in stacks(SAMPLES):
         sampler._entry("compute", stack).add(0.25, None)
     recorder.samples = sampler.samples
@@ -123,6 +123,34 @@ def test_short_runs_taken_in_by_the_hundred_count_the_same_as_one_by_one(steps: 
     assert sum(at_once.bins.sums) == ((3 + 5 * steps) * 6000 - 3) * bool(steps)
 
 
+def test_a_loop_that_is_entered_too_often_to_note_goes_unmarked_for_a_while_and_its_time_is_still_known() -> None:
+    track = Track(Place("p.py", 1), "for", "")
+
+    def enter(begin: int, times: int) -> None:
+        for at in range(begin, begin + 2_000 * times, 2_000):  # nanoseconds: half of them in the loop
+            track.marks.extend((at, -(at + 1_000)))
+            track.ticks.append(at + 10)
+
+    enter(1_000, 100)
+    track.drain(201_000)
+    assert track.switch.marks
+    enter(201_000, 4_000)
+    track.drain(8_201_000)
+    assert (track.switch.marks, track.switch.on) == (False, False)
+    later = 8_201_000 + REST
+    track.credit(0.5, (("p.py", 1), ("p.py", 7)))  # it was seen there for half a second
+    track.credit(0.3, (("p.py", 7),))
+    seen = track.loop_run(0, later)
+    assert seen.seconds == pytest.approx(0.0041 + 0.5)
+    assert (seen.runs, seen.counted) == (4_100, False)
+    assert track.wake(later)
+    assert track.switch.marks
+    track.marks.append(-(later + 500))  # it was inside when it woke
+    enter(later + 1_000, 4_000)
+    track.drain(later + 8_001_000)
+    assert track.loop_run(0, later + 8_001_000).seconds == pytest.approx(0.0081 + 0.5)
+
+
 def test_steps_that_could_not_be_held_are_admitted(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "r.json", tmp_path / "p.py", [], Frames(tmp_path / "p.py", tmp_path))
     track = Track(Place("p.py", 1), "for", "")
@@ -147,8 +175,10 @@ def test_a_tight_loop_is_counted_to_the_last_step_or_says_that_it_is_not_in_litt
     plain = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, check=True)
     recording, done = record(["program.py"], cwd=tmp_path, capture=True)
     expected = [(1, 1500), (1500, 1_500_000), (1_500_000, 1_500_000)]
-    for run, (runs, steps) in zip(sorted(recording.loops, key=lambda run: run.runs), expected, strict=True):
-        assert run.runs == runs
-        assert run.steps == steps if run.counted else run.steps < steps
+    found = sorted(recording.loops, key=lambda run: run.place)
+    for run, (runs, steps) in zip(found, expected, strict=True):
+        assert (run.runs, run.steps) == (runs, steps) if run.counted else run.runs <= runs and run.steps < steps
+    assert found[0].counted
+    assert 1.1 * found[0].seconds > found[2].seconds > 0.1 * found[0].seconds, "known nevertheless"
     assert not recording.meta["unseen"]
     assert 1024 * (int(done.stdout) - int(plain.stdout)) < MEMORY

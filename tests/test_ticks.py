@@ -406,8 +406,8 @@ def test_a_loop_that_does_something_is_counted_step_by_step() -> None:
 def test_a_tight_loop_is_counted_again_after_a_while_and_as_soon_as_tensorflow_works_inside_it() -> None:
     track, last = tight_track()
     assert not track.wake(last + 1)
-    assert not track.wake(last + 1, [("p.py", 9), ("other.py", 4)])
-    assert track.wake(last + 1, [("p.py", 4)])
+    assert not track.wake(last + 1, (("p.py", 9), ("other.py", 4)))
+    assert track.wake(last + 1, (("p.py", 4),))
     track, last = tight_track()
     assert track.wake(last + 3_000_000_000)
     track.ticks.extend(range(last + 3_000_000_000, last + 3_010_000_000, 1_000_000))

@@ -15,7 +15,7 @@ from hotloop.model import Event, LoopRun, LoopSummary, Recording, Series, Sympto
 
 LEAK_PER_STEP = 1_000.0  # bytes
 LEAK_IN_ALL = 20e6
-LEAK_IF_LINEAR = 4e6
+LEAK_IF_LINEAR = 8e6  # what we note of a program ourselves grows by less
 OF_ITS_OWN = 0.5  # of a loop's growth, at least, that falls within its steps and not between them
 COLLECTED = 0.6  # of its growth, that is in arrays which the program keeps itself
 NOTICEABLE = 0.1  # seconds in a loop: below, its trend is nobody's trouble

@@ -70,11 +70,13 @@ class Recorder:
         yield from (frame for event in self.log.events() for frame in event.stack)
         yield from (frame for sample in self.samples() if sample.phase not in IDLE for frame in sample.stack)
 
-    def wake(self, stack: Stack) -> None:
-        """TensorFlow works under these lines: a loop around them counts, however tight it was."""
+    def saw(self, phase: str, stack: Stack, seconds: float) -> None:
+        """So long under these lines. Where TensorFlow works, a loop around them counts, however tight it was."""
         for track in list(self.tracks):
             if track.resting:
-                track.wake(0, stack)
+                track.credit(seconds, stack)
+                if phase not in IDLE:
+                    track.wake(0, stack)
 
     def drain(self) -> None:
         with self._lock:

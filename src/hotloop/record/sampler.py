@@ -12,7 +12,7 @@ from time import perf_counter
 from hotloop.model import Place, Sample
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
-from hotloop.record.phases import IDLE, Phases
+from hotloop.record.phases import Phases
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.threads import Threads, still
 from hotloop.record.timeline import Timeline
@@ -57,11 +57,11 @@ class Sampler:
     """Seconds by phase and stack, of the thread that makes it. A sample weighs the time since the one before."""
 
     def __init__(
-        self, log: Log, ops: OpCounter, importing: Callable[[], bool], at_work: Callable[[Stack], None]
+        self, log: Log, ops: OpCounter, importing: Callable[[], bool], saw: Callable[[str, Stack, float], None]
     ) -> None:
-        """`at_work` hears of each stack under which TensorFlow does something."""
+        """`saw` hears of each phase and stack, and of the seconds that it stands for."""
         self._log = log
-        self._at_work = at_work
+        self._saw = saw
         self._importing = importing
         self._phases = Phases(log.frames)
         self._ops = ops
@@ -79,8 +79,7 @@ class Sampler:
             return False  # counted as `import_seconds`, and nobody's loop
         with still():
             phase, stack = self._phases.read(self._threads.frame(self._thread), self._log.doing)
-        if phase not in IDLE:
-            self._at_work(stack)
+        self._saw(phase, stack, elapsed)
         self._entry(phase, stack).add(elapsed, self._ops.look())
         self.timeline.add(self._log.now(), phase, elapsed)
         return True

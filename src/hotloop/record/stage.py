@@ -101,7 +101,7 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
         clockwork.every(DRAIN_EVERY, limits.look)
     _watch_memory(recorder, clockwork, often=options["sample"] or options["observe"])
     if options["sample"]:
-        sampler = Sampler(log, ops, lambda: finder.importing, recorder.wake)
+        sampler = Sampler(log, ops, lambda: finder.importing, recorder.saw)
         clockwork.every(SAMPLE_EVERY, sampler.look, most=SAMPLE_MOST)
         clockwork.every(HELD_EVERY, Holders(log).look, most=HELD_MOST)
         recorder.samples, recorder.phases = sampler.samples, sampler.timeline.series

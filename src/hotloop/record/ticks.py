@@ -122,8 +122,8 @@ class _Rewriter(ast.NodeTransformer):
             node = _in_stretches(number, node)
         else:
             node.body.insert(0, _at(ast.If(_awake(number), [ast.Expr(_tick(number))], []), node))
-        entered = _at(ast.Expr(_enter(number)), node)
-        left = _at(ast.Expr(_leave(number)), node)
+        entered = _at(ast.If(_marking(number), [ast.Expr(_enter(number))], []), node)
+        left = _at(ast.If(_marking(number), [ast.Expr(_leave(number))], []), node)
         return [entered, _at(ast.Try([node], [], [], [left]), node)]
 
     # -- comprehensions ----------------------------------------------------------------------------
@@ -153,7 +153,8 @@ class _Rewriter(ast.NodeTransformer):
     def _comprehension(self, whole: ast.expr, inner: Comprehension) -> ast.expr:
         number = self._track(inner, "comprehension")
         self._tick_elements(inner, number)
-        parts = ast.Tuple([_enter(number), whole, _leave(number)], ast.Load())
+        enter, leave = (ast.BoolOp(ast.And(), [_marking(number), mark(number)]) for mark in (_enter, _leave))
+        parts = ast.Tuple([enter, whole, leave], ast.Load())
         chosen: ast.expr = _at(ast.Subscript(parts, ast.Constant(1), ast.Load()), whole)
         return chosen
 
@@ -208,6 +209,10 @@ def _is_range(node: ast.expr) -> bool:
 
 def _awake(number: int) -> ast.expr:
     return ast.Attribute(ast.Constant(f"{_SWITCH}{number}"), "on", ast.Load())
+
+
+def _marking(number: int) -> ast.expr:
+    return ast.Attribute(ast.Constant(f"{_SWITCH}{number}"), "marks", ast.Load())
 
 
 def _enter(number: int) -> ast.expr:

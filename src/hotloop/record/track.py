@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from hotloop.model import LoopRun, Place, Series
+from hotloop.record.frames import Stack
 
 CEILING = 1024  # bins of a loop
 FLOOR = 16
@@ -22,6 +23,8 @@ TIGHT = 1_000  # nanoseconds: a step as short as this does nothing with TensorFl
 PLENTY = 5_000  # ticks at once that show a loop to be tight
 REST = 2_000_000_000  # nanoseconds for which it then goes uncounted; twice as long each time it proves as tight
 LONGEST_REST = 32_000_000_000
+FLURRY = 1_000  # marks at once that show a loop to be entered again and again
+RESTLESS = 20_000  # nanoseconds from one entry to the next: with fewer, to note each takes more than a few percent
 STRETCH = 64  # steps over a range after which it is asked whether to tick
 LATE = 256  # of so many steps so far, one may go by before that
 
@@ -124,12 +127,12 @@ class _Run:
 
 
 class Switch:
-    """Whether a loop's code shall tick. A constant of that code, which must have a hash."""
+    """Whether a loop's code shall tick, and mark. A constant of that code, which must have a hash."""
 
-    __slots__ = ("on", "stretch")
+    __slots__ = ("marks", "on", "stretch")
 
     def __init__(self) -> None:
-        self.on = True
+        self.on = self.marks = True
         self.stretch: Iterable[Any] = ()  # of a loop over a range: what it goes over next
 
 
@@ -149,6 +152,7 @@ class Track:
         self.counted = True  # to the last step: not once it was found to be tight
         self._rests_until = 0
         self._rest = REST
+        self._drained = 0  # when it last was
         self._open: list[_Run] = []
 
     def drain(self, now: int) -> int:
@@ -157,14 +161,21 @@ class Track:
         ticks = _take(self.ticks, now)
         marks = _take(self.marks, now)
         at = done = 0
+        before, begin = self.nanoseconds, self._drained or (abs(marks[0]) if marks else now)
+        self._drained = now
         if len(marks) > MANY:
-            if len(self._open) == 1:
+            if len(self._open) == 1 or marks[0] < 0:
                 at, done = self._take_mark(ticks, 0, marks[0]), 1
             at, done = self._short_runs(ticks, marks, at, done)
         for mark in marks[done:]:
             at = self._take_mark(ticks, at, mark)
         self._feed(ticks[at:])
-        self._rest_if_tight(ticks, now)
+        inside = self.nanoseconds - before
+        self._rest_if_tight(ticks, now, inside if inside and not self._open else now - begin)
+        if self.switch.marks and len(marks) > FLURRY and now - begin < RESTLESS * len(marks) // 2:
+            self._rest_altogether(now)
+        while self._open and not self.switch.marks:  # nobody will say when it ends
+            self._leave(self._open[-1].last or self._open[-1].entered)
         return len(ticks) + len(marks)
 
     # -- loops over a range -------------------------------------------------------------------------
@@ -197,19 +208,34 @@ class Track:
     def resting(self) -> bool:
         return not self.switch.on
 
-    def _rest_if_tight(self, ticks: list[int], now: int) -> None:
-        if len(ticks) >= PLENTY and ticks[-1] - ticks[0] < TIGHT * len(ticks):
+    def _rest_if_tight(self, ticks: list[int], now: int, spent: int) -> None:
+        """`spent`: nanoseconds in the loop, of which at most those from the first tick to the last are its steps'."""
+        if len(ticks) >= PLENTY and min(spent, ticks[-1] - ticks[0]) < TIGHT * len(ticks):
             self._rests_until = now + self._rest
             self._rest = min(2 * self._rest, LONGEST_REST)
             self.switch.on = self.counted = False
             for run in self._open:
                 run.last = 0  # what follows is no step of known length
 
-    def wake(self, now: int, stack: Iterable[tuple[str, int]] = ()) -> bool:
+    def _rest_altogether(self, now: int) -> None:
+        """It is so short and so often entered that even its beginnings and ends go unmarked for a while."""
+        self._rests_until = now + self._rest
+        self._rest = min(2 * self._rest, LONGEST_REST)
+        self.switch.on = self.switch.marks = self.counted = False
+
+    def credit(self, seconds: float, stack: Stack) -> None:
+        """Time that the program was seen to spend under these lines: its own, while it does not mark."""
+        if not self.switch.marks and self._covers(stack):
+            self.nanoseconds += round(seconds * 1e9)
+
+    def _covers(self, stack: Stack) -> bool:
+        return any(self.place.covers(Place(path, line)) for path, line in stack)
+
+    def wake(self, now: int, stack: Stack = ()) -> bool:
         """Count again: because it is time, or because TensorFlow works inside the loop."""
-        inside = any(self.place.covers(Place(path, line)) for path, line in stack)
-        if self.resting and (inside or now >= self._rests_until):
-            self.switch.on = True
+        if self.resting and (now >= self._rests_until or self._covers(stack)):
+            self._drained = now or perf_counter_ns()
+            self.switch.on = self.switch.marks = True
         return self.switch.on
 
     def _take_mark(self, ticks: list[int], at: int, mark: int) -> int:

@@ -66,7 +66,8 @@ def facts(summary: LoopSummary, report: Report) -> str:
     """A loop in numbers: steps, time per step, time in all."""
     run, total = summary.run, float(report.meta.get("seconds") or 0.0)
     epochs = sum(event.count for event in report.events if event.kind == "epoch" and event.place == _start(run.place))
-    rounds = [words.plural(number, noun) for number, noun in ((epochs, "epoch"), (run.runs, "run")) if number > 1]
+    runs = run.runs if run.counted else 0  # else they may not all be known
+    rounds = [words.plural(number, noun) for number, noun in ((epochs, "epoch"), (runs, "run")) if number > 1]
     counted = words.plural(run.steps, "step") if run.counted else f"more than {words.plural(run.steps, 'step')}"
     steps = " in ".join([counted, *rounds])
     share = f" ({words.percent(run.seconds / total)}{'' if rounds else ' of the run'})" if total else ""

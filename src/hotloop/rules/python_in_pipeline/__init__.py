@@ -181,8 +181,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         yield measured.told(
             RULE, recording, slowest.place, feed.blocked * feed.share(max(feed.python_seconds, feed.slowest.seconds)),
             f"{name} ran in Python {words.count(calls)} times to feed the loop on line {feed.loop.place.line} "
-            f"{{cost}}, which waited {upto}{words.duration(feed.blocked)} for its data. Use TensorFlow's own functions, "
-            "or hand out whole batches.",
+            f"{{cost}}, which waited {upto}{words.duration(feed.blocked)} for its data. Use TensorFlow's own "
+            "functions, or hand out whole batches.",
             feed.loop,
             [Evidence("calls", calls), Evidence("in Python", feed.python_seconds, "s"),
              Evidence("loop waited", feed.blocked, "s")],
