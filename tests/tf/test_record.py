@@ -324,11 +324,13 @@ STARVED = """\
     model.compile("sgd", "mse")
     model.fit(data.batch(5), epochs=2, verbose=0)
     model.evaluate(data.batch(5), verbose=0)
+    tf.function(model)(np.ones((1, 8), "f"))
 """
 
 
 def test_data_of_unknown_length_that_a_fit_waits_for(folder: Path) -> None:
-    recording, _ = run(folder, "starved.py", STARVED)
+    recording, done = run(folder, "starved.py", STARVED)
+    assert b"AutoGraph" not in done.stderr, "it reads the code of what it compiles: a model's is as it was"
     assert (loop_at(recording, 14, "fit").steps, loop_at(recording, 15, "evaluate").steps) == (60, 30)
     assert one(recording, "fit", 14).totals["batches"] == 60, "the batch that Keras begins in vain is none"
     found = diagnose(recording, all_rules())
