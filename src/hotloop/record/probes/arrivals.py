@@ -9,6 +9,7 @@ from typing import Any
 from hotloop.record.log import Log
 from hotloop.record.probes import (
     Install,
+    arrays,
     built,
     concats,
     eager,
@@ -67,7 +68,10 @@ def arrivals(recorder: Recorder, ops: OpCounter, options: Mapping[str, Any]) -> 
         ("updates by Keras optimizers", eager.install_updates),
     ]
     if options["sample"]:
-        for_tensorflow.append(("eager operations", ops.install))
+        for_tensorflow += [
+            ("eager operations", ops.install),
+            ("arrays handed over", lambda log: arrays.install(log, ops)),
+        ]
     if observer is not None:
         for_tensorflow += [
             ("session results", observer.install_sessions),

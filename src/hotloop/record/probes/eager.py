@@ -11,7 +11,7 @@ from typing import Any
 from hotloop.record.log import Log
 from hotloop.record.probes.watch import FAILED, Depth, disguise, keras_part, part, watch, watch_outermost
 
-COUNTED_FIRST = 20_000  # operations that are all counted and timed, before only some windows are
+COUNTED_FIRST = 10_000  # operations that are all counted and timed, before only some windows are
 ONE_WINDOW_IN = 8  # counting all costs 4% of a loop of tiny operations, timing them 3% more
 SLOW = 20  # operations a window: when they are so few, each is long, and watching them all costs nothing
 LATEST = 64  # calls of an operation, by which the next are judged
@@ -24,7 +24,7 @@ _applying = Depth()
 class OpCounter:
     """Eager operations, and an estimate of the seconds that their kernels computed, window by window.
 
-    All of the first 20,000 are counted and timed; then one window in eight is, and stands for the others. A call
+    All of the first 10,000 are counted and timed; then one window in eight is, and stands for the others. A call
     of the C++ side is dispatch and kernel: most operations of most programs are small, so that the lower quartile
     of a window is what dispatch costs on this machine, and what a call takes beyond twice that is its kernel. A call
     that takes far longer than its like was interrupted.
@@ -37,6 +37,8 @@ class OpCounter:
         self._taken: list[tuple[str, float]] = []  # operation, seconds
         self._usual: dict[str, deque[float]] = {}  # by operation, its latest
         self._dispatch = 1e-4
+        self.stands_for = 1  # windows, of which the one that is open is one
+        self.beside: Callable[[bool], None] | None = None  # what else is open with a window
 
     def install(self, log: Log) -> None:
         module = part("tensorflow.python.pywrap_tfe")
@@ -60,6 +62,8 @@ class OpCounter:
     def _open(self, is_open: bool) -> None:
         self._is_open = is_open
         self._module.TFE_Py_FastPathExecute = self._counted if is_open else self._execute
+        if self.beside is not None:
+            self.beside(is_open)
 
     def rest(self) -> None:
         """Count nothing until the next window."""
@@ -75,7 +79,9 @@ class OpCounter:
         self._counted_before += len(taken)
         self._windows += 1
         few = was_open and len(taken) < SLOW
-        is_open = few or self._counted_before < COUNTED_FIRST or self._windows % ONE_WINDOW_IN == 0
+        everything = few or self._counted_before < COUNTED_FIRST
+        is_open = everything or self._windows % ONE_WINDOW_IN == 0
+        self.stands_for = 1 if everything else ONE_WINDOW_IN
         if is_open != was_open:
             self._open(is_open)
         return (len(taken), self._kernels(taken)) if was_open else None

@@ -82,10 +82,10 @@ def watch(log: Log, owner: Any, name: str, enter: Enter, leave: Leave) -> None:
     if not hasattr(original, "__wrapped__"):  # Keras reads its classes' signatures, and not through decorators
         with contextlib.suppress(TypeError, ValueError):
             watched.__signature__ = inspect.signature(original)  # type: ignore[attr-defined]
-    _put(log, owner, name, watched)
+    put(log, owner, name, watched)
 
 
-def _put(log: Log, owner: Any, name: str, watched: Any) -> None:
+def put(log: Log, owner: Any, name: str, watched: Any) -> None:
     """And remember how it was: a program that is watched for a while only gets everything back."""
     own = vars(owner)
     was = own.get(name)
@@ -103,7 +103,7 @@ def watch_everywhere(log: Log, owner: Any, name: str, enter: Enter, leave: Leave
             key.startswith(("tensorflow", "keras", "tf_keras"))
             and getattr(module, "__dict__", {}).get(name) is original
         ):
-            _put(log, module, name, watched)
+            put(log, module, name, watched)
 
 
 def disguise(wrapper: Any, original: Any, filename: str = "") -> None:
