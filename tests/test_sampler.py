@@ -20,7 +20,8 @@ from hotloop.record.track import Track
 # Garbage with a `threading.local` in it, as every tf.Graph leaves, while another thread looks as often as it can.
 LITTERS = """
 import sys, _thread, threading, time
-from hotloop.record.threads import Threads, still
+from hotloop.garbage import collection_off
+from hotloop.record.threads import Threads
 
 threads, looks = Threads(), 0
 watched = threads.current()
@@ -28,7 +29,7 @@ watched = threads.current()
 def look():
     global looks
     while True:
-        with still():
+        with collection_off():
             assert {watched, threads.current()} <= set(threads.all())
             frame = threads.frame(watched)
             while frame is not None:

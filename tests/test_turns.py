@@ -72,7 +72,7 @@ def test_python_between_two_waits_is_seen_where_it_is(tmp_path: Path) -> None:
     spent, interval, *rest = done.stdout.decode().split()
     assert (interval, rest) == ("0.005", ["0.25", "getswitchinterval", "sys"])
     seen = sum(sample.seconds for sample in found.samples if sample.stack and 4 <= sample.stack[0].line <= 8)
-    assert seen > 0.2 * float(spent)
+    assert seen > 0.1 * float(spent)
 
 
 def test_the_interval_is_short_only_while_nobody_else_works() -> None:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hotloop.garbage import collection_off
 from hotloop.model import Finding, Fix, Place, Problem, Report
 from hotloop.rules import Rule, all_rules
 from hotloop.settings import cores
 from hotloop.source import Files, Project, read
 from hotloop.source.aside import above, is_aside
-from hotloop.source.building import collection_off
 from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 

@@ -52,9 +52,9 @@ def latest_recording(root: Path) -> Path:
 
 def _unfinished(folder: Path) -> Iterator[tuple[Path, Path]]:
     """The words that were left by processes that are no more, and where their recordings are."""
-    import psutil
-
     for word in folder.glob(f"{UNFINISHED}*"):
+        import psutil
+
         process = word.name.removeprefix(UNFINISHED)
         if process.isdigit() and not psutil.pid_exists(int(process)):
             with suppress(OSError, UnicodeDecodeError):

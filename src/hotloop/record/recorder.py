@@ -72,11 +72,12 @@ class Recorder:
 
     def saw(self, phase: str, stack: Stack, seconds: float) -> None:
         """So long under these lines. Where TensorFlow works, a loop around them counts, however tight it was."""
-        for track in list(self.tracks):
-            if track.resting:
-                track.credit(seconds, stack)
-                if phase not in IDLE:
-                    track.wake(0, stack)
+        with self._lock:
+            for track in list(self.tracks):
+                if track.resting:
+                    track.credit(seconds, stack)
+                    if phase not in IDLE:
+                        track.wake(0, stack)
 
     def drain(self) -> None:
         with self._lock:

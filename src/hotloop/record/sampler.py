@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 
+from hotloop.garbage import collection_off
 from hotloop.model import Place, Sample
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, places
 from hotloop.record.phases import Phases
 from hotloop.record.probes.eager import OpCounter
-from hotloop.record.threads import Threads, still
+from hotloop.record.threads import Threads
 from hotloop.record.timeline import Timeline
 from hotloop.record.turns import Turns
 
@@ -77,7 +78,7 @@ class Sampler:
         elapsed, self._before = now - self._before, now
         if self._importing():
             return False  # counted as `import_seconds`, and nobody's loop
-        with still():
+        with collection_off():
             phase, stack = self._phases.read(self._threads.frame(self._thread), self._log.doing)
         self._saw(phase, stack, elapsed)
         self._entry(phase, stack).add(elapsed, self._ops.look())

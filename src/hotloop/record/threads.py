@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import gc
 import types
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 
 class Threads:
     """Threads go by the address of what Python knows of them.
 
     Not `sys._current_frames`: before Python 3.11.9 it hangs when garbage is collected inside it and a
-    `threading.local` goes, and every graph of TensorFlow has one. For the same reason collection must be off (`still`)
+    `threading.local` goes, and every graph of TensorFlow has one. For the same reason collection must be off
     while threads are gone through or a frame's `f_back`s are followed: a finalizer may let the others run on, and what
     was being read is gone.
     """
@@ -46,15 +44,3 @@ class Threads:
         frame: types.FrameType = ctypes.cast(address, ctypes.py_object).value
         self._python.Py_DecRef(address)
         return frame
-
-
-@contextmanager
-def still() -> Iterator[None]:
-    """No garbage is collected meanwhile."""
-    collects = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()

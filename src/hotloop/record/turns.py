@@ -13,7 +13,8 @@ import sys
 import weakref
 from collections.abc import Callable
 
-from hotloop.record.threads import Threads, still
+from hotloop.garbage import collection_off
+from hotloop.record.threads import Threads
 
 SOON = 0.0001  # seconds
 BUSY = 100  # waits for which the program's own interval is left alone once another of its threads was seen at work
@@ -69,7 +70,7 @@ class Turns:
 
     def _others_rest(self) -> bool:
         """Whether all threads but the watched one and ours wait for something other than the lock."""
-        with still():
+        with collection_off():
             known = (self._watched, self._threads.current())
             return all(self._rests(thread) for thread in self._threads.all() if thread not in known)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import gc
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
+from hotloop.garbage import collection_off
 from hotloop.source import notebooks
 from hotloop.source.deferred import OTHER_ENCODING, Deferred, cut
 from hotloop.source.module import Binding, Call, Comprehension, Context, Function, Loop, Module, Scope
@@ -24,7 +23,7 @@ def parse(data: bytes, path: str, file: Path, name: str, whole: bool = True) -> 
         data, cells = notebooks.to_python(data)
     if not data.isascii() and not OTHER_ENCODING.match(data):
         data.decode("utf-8")  # Python asks it of comments too when it runs a file, not when it parses bytes
-    with collection_off():
+    with collection_off():  # trees are large, and none of them is garbage: looking takes as long as building them
         builder = _Builder(Module(path, file, name, data, cells=cells))
         if whole or cells or not builder.build_outline():
             builder.build(ast.parse(data, filename=path))
@@ -33,18 +32,6 @@ def parse(data: bytes, path: str, file: Path, name: str, whole: bool = True) -> 
         if match := SUPPRESSION.search(line):
             module.suppressions[number] = {part.strip() for part in match[1].decode().split(",")}
     return module
-
-
-@contextlib.contextmanager
-def collection_off() -> Iterator[None]:
-    """Trees are large and none of them is garbage: looking for it takes as long as building them."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 LEAVES = frozenset({ast.Name, ast.Constant, ast.Pass, ast.Break, ast.Continue})

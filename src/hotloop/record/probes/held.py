@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from hotloop.garbage import collection_off
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log
-from hotloop.record.threads import Threads, still
+from hotloop.record.threads import Threads
 
 HELD_EVERY = 0.04  # seconds between looks at first
 HELD_MOST = 2.0
@@ -39,7 +40,7 @@ class Holders:
             "held": (tensor, lambda item: (item.shape.num_elements() or 0) * item.dtype.size),
             "held.arrays": (sys.modules["numpy"].ndarray, lambda item: item.nbytes),
         }
-        with still():
+        with collection_off():
             for frame in self._users():
                 self._look_into(frame, kinds)
 
