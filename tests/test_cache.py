@@ -17,8 +17,9 @@ class Asked:
     def __init__(self, report: Report = FOUND) -> None:
         self.report, self.times = report, 0
 
-    def __call__(self) -> Report:
+    def __call__(self, contents: dict[Path, bytes]) -> Report:
         self.times += 1
+        self.contents = contents
         return self.report
 
 

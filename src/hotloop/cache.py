@@ -21,33 +21,39 @@ RECENT = 2_000_000_000  # nanoseconds: a file so young when it was read may have
 KEPT = 30 * 86400  # seconds that an answer nobody asks for is kept
 
 Stamp = list[Any]  # size, time of the last change, digest of the content
+Contents = dict[Path, bytes]
 
 
-def remembered(question: Sequence[str], files: Sequence[Path], ask: Callable[[], Report]) -> Report:
-    """`ask()`, or what it said before. `question` is all that the answer depends on besides the files' content."""
+def remembered(question: Sequence[str], files: Sequence[Path], ask: Callable[[Contents], Report]) -> Report:
+    """`ask`, or what it said before. `question` is all that the answer depends on besides the files' content.
+
+    What was read on the way is handed over: the answer is about these bytes.
+    """
     key = hashlib.sha256("\0".join([*question, *_ourselves()]).encode()).hexdigest()[:32]
     kept = cache_dir() / "check" / f"{key}.json"
     before, said = _load(kept)
     now = time.time_ns()
+    contents: Contents = {}
     try:
-        stamps = {str(file): _stamp(file, before.get(str(file))) for file in files}
+        stamps = {str(file): _stamp(file, before.get(str(file)), contents) for file in files}
     except OSError:
-        return ask()  # a file that cannot be read has its own sentence
+        return ask(contents)  # a file that cannot be read has its own sentence
     if said is not None and {name: stamp[2] for name, stamp in before.items()} == {n: s[2] for n, s in stamps.items()}:
         if before != stamps:
             _save(kept, stamps, said, now)
         return said
-    report = ask()
+    report = ask(contents)
     if not report.problems:
         _save(kept, stamps, report, now)
     return report
 
 
-def _stamp(file: Path, before: Stamp | None) -> Stamp:
+def _stamp(file: Path, before: Stamp | None, contents: Contents) -> Stamp:
     status = os.stat(file)
     if before and before[0] == status.st_size and before[1] == status.st_mtime_ns:
         return before
-    return [status.st_size, status.st_mtime_ns, hashlib.blake2b(file.read_bytes(), digest_size=16).hexdigest()]
+    data = contents[file] = file.read_bytes()
+    return [status.st_size, status.st_mtime_ns, hashlib.blake2b(data, digest_size=16).hexdigest()]
 
 
 def _ourselves() -> list[str]:

@@ -6,7 +6,7 @@ import gc
 import multiprocessing
 import signal
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,23 +36,21 @@ def check_files(
     low: bool = False,
     progress: Progress | None = None,
     named: Collection[Path] = (),
+    contents: Mapping[Path, bytes] | None = None,
 ) -> Report:
     """The findings in these files; those of low confidence only when asked for.
 
     `named` are read whatever they are called and speak of: somebody asked for them. `progress` hears how many of how
-    many files are done.
+    many files are done. `contents` is what was read of them already.
     """
-    if not low:  # what is said of tests and benchmarks is of low confidence
-        real_root = root.resolve()
-        real = dict(zip(files, resolved(files), strict=True))
-        paths = {file: shown(real[file], real_root) for file in files}
-        top = above(paths.values())
-        files = [file for file in files if real[file] in named or not is_aside(paths[file].removeprefix(top))]
-    found = read(files, root)
     processes = min(cores(), PROCESSES)
-    with _words_meanwhile(found, processes):
-        asked = all_rules() if rules is None else tuple(rules)  # which may be imported only now
-        chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
+    with collection_off():
+        if not low:  # what is said of tests and benchmarks is of low confidence
+            files = _without_asides(files, root, named)
+        found = read(files, root, contents)
+        with _words_meanwhile(found, processes):
+            asked = all_rules() if rules is None else tuple(rules)  # which may be imported only now
+            chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
     parts = shards(found, chosen, HELD // processes, processes)
     largest_first = sorted(parts, key=found.size, reverse=True)  # none is left alone with a large one in the end
@@ -75,6 +73,16 @@ def check_files(
             "unparsed": unparsed,
         },
     )
+
+
+def _without_asides(files: Sequence[Path], root: Path, named: Collection[Path]) -> list[Path]:
+    """The files less tests and benchmarks, of which only those are left that somebody asked for."""
+    real_root = root.resolve()
+    real = resolved(files)
+    paths = [shown(file, real_root) for file in real]
+    top = above(paths)
+    together = zip(files, real, paths, strict=True)
+    return [file for file, at, path in together if at in named or not is_aside(path.removeprefix(top))]
 
 
 @dataclass(frozen=True)

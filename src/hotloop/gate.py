@@ -120,7 +120,9 @@ def _checked(
     files = discover(paths, settings.exclude, settings.folder)
     named = _named(request)
     question = [str(Path.cwd()), str(request.low), *rules, *sorted(map(str, named))]
-    report = remembered(question, files, lambda: _ask(Path.cwd(), files, rules, request.low, progress, named))
+    report = remembered(
+        question, files, lambda contents: _ask(Path.cwd(), files, rules, request.low, progress, named, contents)
+    )
     if files or not paths:
         return report
     return replace(report, notes=(f"there is no Python file or notebook in {', '.join(map(str, paths))}.",))
@@ -133,10 +135,11 @@ def _ask(
     low: bool,
     progress: Progress = None,
     named: Collection[Path] = (),
+    contents: Mapping[Path, bytes] | None = None,
 ) -> Report:
     from hotloop.check import check_files  # with all rules: an answer that is remembered needs none of them
 
-    return check_files(root, files, map(find_rule, rules), low, progress, named)
+    return check_files(root, files, map(find_rule, rules), low, progress, named, contents)
 
 
 # -- standard input ----------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import itertools
 import math
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -238,12 +238,13 @@ class Files:
         return found, importers
 
 
-def read(files: Iterable[Path], root: Path) -> Files:
+def read(files: Iterable[Path], root: Path, known: Mapping[Path, bytes] | None = None) -> Files:
+    """Their contents, as far as they are not known already."""
     contents: dict[Path, bytes] = {}
     unreadable: dict[str, str] = {}
     for file in files:
         try:
-            contents[file] = file.read_bytes()
+            contents[file] = known[file] if known and file in known else file.read_bytes()
         except OSError as error:
             path = shown(file.resolve(), root.resolve())
             unreadable[path] = f"{path} cannot be read: {error.strerror or error}."
