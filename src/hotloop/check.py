@@ -21,7 +21,8 @@ from hotloop.source.aside import above, is_aside
 from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 
-HELD = 6_000_000  # bytes of source that are held at a time, with what they lead to: some 400 MB, 530 with tests
+HELD = 8_500_000  # bytes of source that are held at a time, with what they lead to: some 500 MB
+HELD_WITH_TESTS = 5_000_000  # tests lead to more
 PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
 MUCH = 10_000_000  # bytes of source: with less, it takes longer to start a process than to do its work
 CAN_FORK = "fork" in multiprocessing.get_all_start_methods()
@@ -52,7 +53,7 @@ def check_files(
             asked = all_rules() if rules is None else tuple(rules)  # which may be imported only now
             chosen = sorted({*found.relevant(), *(file for file in named if file in found)})
     work = _Work(found, asked, low)
-    parts = shards(found, chosen, HELD // processes, processes)
+    parts = shards(found, chosen, (HELD_WITH_TESTS if low else HELD) // processes, processes)
     largest_first = sorted(parts, key=found.size, reverse=True)  # none is left alone with a large one in the end
     answers = dict(_each(work, largest_first, processes, progress))
     results = [answers[part[0]] for part in parts]
