@@ -126,6 +126,8 @@ def test_under_a_tool_the_project_is_where_it_was_called(project: Path, monkeypa
         (["--", "./old/python3", "plain.py"], "does not run"),
         (["-m"], "`-m` cannot be recorded"),
         (["-m", "no.such.module"], "there is no module `no.such.module`"),
+        (["-m", "json.no_such"], "there is no module `json.no_such`"),
+        (["-m", "plain.part"], "there is no module `plain.part`"),
         (["/dev/null"], "`/dev/null` is not a file"),
     ],
 )
@@ -145,6 +147,14 @@ def test_what_cannot_be_run_is_one_sentence(tmp_path: Path, words: list[str], sa
     assert said in str(error.value)
     assert "\n" not in str(error.value)
     assert error.value.exit_code == 2
+
+
+def test_a_package_that_says_itself_where_its_modules_lie_is_run(tmp_path: Path) -> None:
+    (tmp_path / "odd" / "hidden").mkdir(parents=True)
+    (tmp_path / "odd" / "__init__.py").write_text("__path__.append(__path__[0] + '/hidden')\n")
+    (tmp_path / "odd" / "hidden" / "deep.py").write_text("print('found')\n")
+    _, done = record(["-m", "odd.deep"], cwd=tmp_path, capture=True)
+    assert done.stdout == b"found\n", done.stderr
 
 
 @pytest.mark.parametrize(

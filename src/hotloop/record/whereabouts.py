@@ -38,7 +38,11 @@ def of_module(name: str, cwd: Path) -> Whereabouts | None:
         return None
     home = _home(spec)
     for part in rest:  # by its last name alone: with its whole name, its parent would have to be imported
-        spec = PathFinder.find_spec(part, _inside(spec)) if spec else None
+        package, spec = spec, PathFinder.find_spec(part, _inside(spec))
+        if spec is None:
+            if not _looks_elsewhere(package):
+                return None
+            break
     if spec is not None and _inside(spec):
         spec = PathFinder.find_spec("__main__", _inside(spec))
     program = Path(spec.origin).resolve() if spec is not None and spec.origin else cwd / f"{name}.py"
@@ -70,6 +74,14 @@ def _inside(spec: ModuleSpec) -> Sequence[str]:
     """A package's folders. Those of a package without an `__init__` ask its parent, which is not imported yet."""
     locations = spec.submodule_search_locations
     return list(getattr(locations, "_path", locations) or ())
+
+
+def _looks_elsewhere(package: ModuleSpec) -> bool:
+    """Whether a package says itself where its modules lie, which only running it would tell."""
+    try:
+        return package.origin is not None and b"__path__" in Path(package.origin).read_bytes()
+    except OSError:
+        return False
 
 
 def _is_a_tool(program: Path) -> bool:
