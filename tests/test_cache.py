@@ -31,6 +31,12 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+def test_what_was_read_for_the_digest_is_handed_over(file: Path) -> None:
+    ask = Asked()
+    cache.remembered(["all"], [file], ask)
+    assert ask.contents == {file: b"x = 1\n"}
+
+
 def test_the_same_files_are_not_read_twice(file: Path) -> None:
     ask = Asked()
     assert cache.remembered(["all"], [file], ask) == cache.remembered(["all"], [file], ask) == FOUND
