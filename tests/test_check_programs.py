@@ -13,6 +13,77 @@ from hotloop.cli import main
 MARK = re.compile(r"#\s+((?:[a-z]+-)+[a-z]+)\s*$")
 
 PROGRAMS = {
+    "a sample of an endless data set is kept": """
+import tensorflow as tf
+
+def validation(ds, steps):
+    return ds.repeat().batch(16).take(steps).cache().repeat().prefetch(tf.data.AUTOTUNE)
+
+ds = tf.data.Dataset.range(100)
+model.fit(ds.batch(16).prefetch(1), validation_data=validation(ds, 5), validation_steps=5, epochs=20)
+""",
+    "a graph that each step puts together is imported": """
+import tensorflow.compat.v1 as tf
+
+def reloaded(graph):
+    graph_def = graph.as_graph_def(add_shapes=True)
+    with tf.Graph().as_default() as inferred:
+        tf.import_graph_def(graph_def, name="")
+    return inferred
+
+def settled(graph):
+    changed = True
+    while changed:
+        changed = any(infer(op) for op in graph.get_operations())
+        graph = reloaded(graph)
+    return graph
+""",
+    "a graph that was written out before the loop is imported in each step": """
+import tensorflow.compat.v1 as tf
+
+graph_def = graph.as_graph_def()
+for path in paths:
+    with tf.Graph().as_default() as again:
+        tf.import_graph_def(graph_def, name="")  # model-load-in-loop
+        show(again, path)
+""",
+    "a column for each of some data sets": """
+import tensorflow as tf
+
+def predictions(models, datasets, points):
+    columns = points
+    for tag in datasets:
+        columns = tf.concat([columns, models[tag](points)], 1)
+    return columns
+""",
+    "examples of any length come from a generator": """
+import tensorflow as tf
+
+class Texts:
+    def to_dataset(self):
+        def gen():
+            for at, tokens in enumerate(self.x):
+                yield tokens, self.y[at]
+
+        shapes = (tf.TensorShape([None]), tf.TensorShape([]))
+        return tf.data.Dataset.from_generator(gen, (tf.int32, tf.int32), shapes).padded_batch(8, shapes).prefetch(1)
+""",
+    "each variable's gradient is turned by a tape of its own": """
+import tensorflow as tf
+
+class Natural:
+    def step(self, loss, means):
+        with tf.GradientTape() as tape:
+            value = loss()
+        grads = tape.gradient(value, means)
+        for grad, mean in zip(grads, means):
+            self.apply(grad, mean)
+
+    def apply(self, grad, mean):
+        with tf.GradientTape() as tape:
+            eta = transformed(mean)
+        mean.assign_sub(tape.gradient(eta, mean, output_gradients=grad))
+""",
     "text is generated from an array that each step fills": """
 import numpy as np
 import keras

@@ -33,11 +33,12 @@ HOT_WORDS = re.compile(
     r"|\bds\b|sentence|text|token|line|doc|quer|request|message|data|loader|window|tile|crop|listdir|glob|url|item"
     r"|\bxs?\b|\bxy\b|\bX\b|x_test|x_train|test_|train_|point|word|user|state|obs"
 )
-HOT_ANYWAY = re.compile(r"image|img|batch|frame|epoch|steps?\b|dataset|listdir|glob")
+HOT_ANYWAY = re.compile(r"image|img|batch|frame|epoch|steps?\b|dataset(?!s)|listdir|glob")
 COLD_WORDS = re.compile(
     r"(?<![a-z])k?folds?(?![a-z])|seed|config|trial|hyper|candidate|task|checkpoint|ckpt|model|optimi[sz]er|split|variant|param|grid|\blrs?\b"
     r"|learning_rate|layer|backend|device|gpu|mode|phase|option|setting|experiment|architecture|batch_size|sizes|units"
     r"|metric|activation|_names?\b|class_|label|run\b|runs\b|repeat|attempt|retr(y|ies)|version|depth"
+    r"|datasets(\.(items|keys|values)\(\))?(?![\w.])"
 )
 
 

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Place, Recording, Sample
 from hotloop.rules import Rule, measured
-from hotloop.rules.loops import each, in_loop
+from hotloop.rules.loops import each, in_loops
 from hotloop.rules.measured import EAGER_OP
-from hotloop.source.module import Call, Context, Scope, place_of
+from hotloop.source.module import Call, Context, Loop, Scope, last_name, names_read, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -48,7 +48,7 @@ def check(project: Project) -> Iterator[Finding]:
             tape = _tape(node, where.scope, project)
             if tape is None or not _trains(where.scope, tape, project):
                 continue
-            found = in_loop(project, where)
+            found = next((one for one in in_loops(project, where) if not _is_over_gradients(one.loop)), None)
             if found and not _handed_on(where.scope, project) and not _in_another(where, found.chain, project):
                 place = place_of(module, node)
                 found = found.lowered() if _calls_compiled(node, where.scope, project) else found
@@ -57,6 +57,13 @@ def check(project: Project) -> Iterator[Finding]:
                     "Put the step into a `@tf.function`."
                 )
                 yield RULE.finding(place, message, **found.where)
+
+
+def _is_over_gradients(loop: Loop) -> bool:
+    """`for g, v in zip(grads, variables)`: it goes over the variables of one step."""
+    names = names_read(loop.iterable) if loop.iterable is not None else set()
+    values = [binding.value for name in names for binding in loop.where.scope.bound(name)]
+    return any(isinstance(value, ast.Call) and last_name(value.func) == "gradient" for value in values)
 
 
 def _tape(node: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> str | None:

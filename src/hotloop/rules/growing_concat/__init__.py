@@ -32,8 +32,8 @@ from hotloop.model import Cost, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.loops import InLoop, each, outside_loops
-from hotloop.source.heat import Heat, loop_heat
-from hotloop.source.module import Loop, Module, place_of
+from hotloop.source.heat import Heat, loop_heat, trips
+from hotloop.source.module import Loop, Module, last_name, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -78,8 +78,17 @@ def _found(growth: Growth, project: Project) -> InLoop | None:
     sure: dict[Heat, str] = {"hot": "high" if growth.is_tensor else "medium", "warm": "medium", "cold": "low"}
     if isinstance(loop.node, ast.While) and growth.target in ast.unparse(loop.node.test):
         sure["hot"] = "low"  # until there are enough: mostly two or three steps
+    elif sure["hot"] == "high" and _is_counted(loop, project):
+        sure["hot"] = "medium"  # a few points are copied at no cost
     confidence = outside_loops(growth.where, sure[heats[loop]])["confidence"]  # type: ignore[arg-type]
     return InLoop(loop, (), heats[loop], confidence)  # type: ignore[arg-type]
+
+
+def _is_counted(loop: Loop, project: Project) -> bool:
+    """`range(n)` of which nobody says how much it is."""
+    iterable = loop.iterable
+    counted = isinstance(iterable, ast.Call) and last_name(iterable.func) in ("range", "trange")
+    return counted and trips(loop, project) is None
 
 
 def _in_graph(loop: Loop, project: Project) -> bool:

@@ -21,6 +21,7 @@ moved.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -32,10 +33,12 @@ from hotloop.rules.loops import each, in_loop, outside_loops
 from hotloop.rules.model_load_in_loop.requests import handler_of
 from hotloop.rules.names import APPLICATIONS, LOADERS
 from hotloop.source.flow import varies
+from hotloop.source.module import last_name
+from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
-    from hotloop.source.module import Call, Loop
+    from hotloop.source.module import Call, Loop, Scope
 
 RULE = Rule(__name__)
 
@@ -87,7 +90,17 @@ def _differs(call: Call, loop: Loop, chain: tuple[Call, ...], project: Project) 
     """Whether what is loaded may be another model in each step."""
     arguments = [*call.node.args, *[k.value for k in call.node.keywords]]
     scope = call.where.scope
+    if any(_is_written_out(a, scope, loop, bool(chain)) for a in arguments):
+        return True
     return any(varies(a, scope, loop, chain, project, calls_vary=True) for a in arguments)
+
+
+def _is_written_out(expr: ast.expr, scope: Scope, loop: Loop, called: bool) -> bool:
+    """`g.as_graph_def()` of the same step: a graph that the program has just put together, or is handed."""
+    if isinstance(expr, ast.Name):
+        made = [b.value for b in scope.bound(expr.id) if called or loop in loops_of(b.where)]
+        return any(value is not None and _is_written_out(value, scope, loop, called) for value in made)
+    return isinstance(expr, ast.Call) and last_name(expr.func) == "as_graph_def"
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:

@@ -73,9 +73,10 @@ def _said(pipeline: Pipeline, chains: tuple[Pipeline, ...], project: Project) ->
 
 
 def _repeated_before(pipeline: Pipeline, cache: Stage, project: Project) -> Iterator[Said]:
-    for repeat in pipeline.before(cache):
-        if repeat.name != "repeat" or repeat.optional:
-            continue
+    before = pipeline.before(cache)
+    for position, repeat in enumerate(before):
+        if repeat.name != "repeat" or repeat.optional or any(s.name == "take" for s in before[position:]):
+            continue  # `take` ends what was endless, and says how much is to be kept
         count = repeat.argument(0, "count")
         times = number(count, repeat.call.where.scope, project) if count is not None else -1.0
         if times is None or times == 1:

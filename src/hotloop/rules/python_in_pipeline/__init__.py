@@ -78,8 +78,19 @@ def _generated(pipeline: Pipeline, origin: Call, project: Project) -> Iterator[F
     if answer is None:
         return
     what, instead, confidence = answer
+    if confidence == "high" and _may_be_ragged(origin, project):
+        confidence = "low"
     message = f"`from_generator` takes every example from Python{what}: slow, and on one core. {instead}"
     yield RULE.finding(origin.place, message, **outside_loops(origin.where, confidence))
+
+
+def _may_be_ragged(origin: Call, project: Project) -> bool:
+    """Whether examples are said to have a dimension of any length: arrays of different lengths cannot be sliced."""
+    said = [*origin.node.args[1:], *[k.value for k in origin.node.keywords if k.arg != "generator"]]
+    known = [project.literal(one.id, origin.where.scope) for one in said if isinstance(one, ast.Name)]
+    shapes = [*said, *[found[0] for found in known if found is not None]]
+    sequences = [n for one in shapes for n in ast.walk(one) if isinstance(n, ast.Tuple | ast.List)]
+    return any(isinstance(e, ast.Constant) and e.value is None for one in sequences for e in one.elts)
 
 
 def _generator(origin: Call, project: Project) -> Scope | None:
