@@ -13,6 +13,75 @@ from hotloop.cli import main
 MARK = re.compile(r"#\s+((?:[a-z]+-)+[a-z]+)\s*$")
 
 PROGRAMS = {
+    "a summary for each of a few names": """
+import tensorflow.compat.v1 as tf
+
+def write(writer, summaries):
+    with tf.Session() as sess:
+        for name, summary in summaries.items():
+            writer.add_summary(tf.summary.text(name, tf.constant(summary)).eval())
+""",
+    "a session for each checkpoint that training saves": """
+import time
+import tensorflow.compat.v1 as tf
+
+seen = None
+while True:
+    latest = tf.train.latest_checkpoint("train")
+    if latest != seen:
+        with tf.Session() as sess:
+            sess.run(tf.local_variables_initializer())
+            saver.restore(sess, latest)
+            evaluate(sess)
+        seen = latest
+    time.sleep(60)
+""",
+    "a session for each shard, which reads all of it": """
+import tensorflow.compat.v1 as tf
+
+def records(path):
+    following = tf.data.TFRecordDataset(path).make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        while True:
+            try:
+                yield sess.run(following)
+            except tf.errors.OutOfRangeError:
+                break
+
+def count(paths):
+    return sum(1 for path in paths for _ in records(path))
+""",
+    "code that is switched off": """
+import tensorflow as tf
+
+def evaluate(dataset, step):
+    for batch in dataset:
+        step(batch)
+        debug = False
+        if debug:
+            tf.keras.models.load_model("saved").summary()
+""",
+    "an iterator for each host": """
+import tensorflow.compat.v1 as tf
+
+def iterators(dataset, hosts):
+    found = []
+    for batch_index, host_id in enumerate(hosts):
+        with tf.device(host_id):
+            found.append(dataset.make_initializable_iterator())
+    return found
+""",
+    "a session for each model that a folder has": """
+import tensorflow.compat.v1 as tf
+
+def averages(folder, min_steps):
+    for model in stepfiles_iterator(folder, min_steps):
+        values = variables_of(model)
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            saver.save(sess, folder)
+        tf.reset_default_graph()
+""",
     "a sample of an endless data set is kept": """
 import tensorflow as tf
 

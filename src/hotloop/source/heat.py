@@ -38,8 +38,12 @@ COLD_WORDS = re.compile(
     r"(?<![a-z])k?folds?(?![a-z])|seed|config|trial|hyper|candidate|task|checkpoint|ckpt|model|optimi[sz]er|split|variant|param|grid|\blrs?\b"
     r"|learning_rate|layer|backend|device|gpu|mode|phase|option|setting|experiment|architecture|batch_size|sizes|units"
     r"|metric|activation|_names?\b|class_|label|run\b|runs\b|repeat|attempt|retr(y|ies)|version|depth"
-    r"|datasets(\.(items|keys|values)\(\))?(?![\w.])"
+    r"|\bend_points\b"
 )
+COLD_ANYWAY = re.compile(r"\b(hosts?|host_id|devices?|gpus?|replicas?|workers?|towers?)\b|datasets(?![\w.])")
+MAPPED = re.compile(r"\.(items|keys|values)\(\)")
+KEY = re.compile(r"(name|key|tag|k)\b")
+AWAITED = {"latest_checkpoint", "wait_for_new_checkpoint"}
 
 
 def trips(loop: Loop, project: Project) -> float | None:
@@ -163,12 +167,31 @@ def loop_heat(loop: Loop, project: Project) -> Heat:
     if steps is not None:
         return "cold" if steps < FEW else "hot"
     if isinstance(loop.node, ast.While):
-        return "hot"
-    words = " ".join([*sorted(loop.targets), ast.unparse(loop.iterable) if loop.iterable is not None else ""])
+        return "cold" if _awaits_checkpoints(loop.node) else "hot"
+    iterable = ast.unparse(loop.iterable) if loop.iterable is not None else ""
+    over = MAPPED.sub("", iterable)  # `items` of a dict says nothing of what they are
+    words = " ".join([*sorted(loop.targets), over])
+    if COLD_ANYWAY.search(words):
+        return "cold"
     spelled = words.lower()
-    if COLD_WORDS.search(spelled) and not HOT_ANYWAY.search(spelled):
+    named = over != iterable and any(map(KEY.match, loop.targets))  # a dict of a few things that have names
+    if (named or COLD_WORDS.search(spelled)) and not HOT_ANYWAY.search(_what(loop, words).lower()):
         return "cold"
     return "hot" if HOT_WORDS.search(words) or HOT_WORDS.search(spelled) else "warm"
+
+
+def _awaits_checkpoints(node: ast.While) -> bool:
+    """It waits for what a training run saves from time to time."""
+    calls = (inner for part in node.body for inner in ast.walk(part) if isinstance(inner, ast.Call))
+    return any(last_name(call.func) in AWAITED for call in calls)
+
+
+def _what(loop: Loop, words: str) -> str:
+    """What the loop goes over: of a call that makes it, not what that is given (`files(folder, min_steps)`)."""
+    iterable = loop.iterable
+    if isinstance(iterable, ast.Call) and last_name(iterable.func) not in COUNTED:
+        return " ".join([*sorted(loop.targets), ast.unparse(iterable.func)])
+    return words
 
 
 def heat(running: Running, project: Project) -> tuple[Heat, Loop, tuple[Call, ...]]:

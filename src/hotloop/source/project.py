@@ -457,6 +457,8 @@ def is_guarded(where: Context) -> bool:
 
 
 def _is_guard(test: ast.expr, scope: Scope) -> bool:
+    if isinstance(test, ast.Name) and _is_off(test.id, scope):
+        return True
     for node in ast.walk(test):
         if isinstance(node, ast.Compare):
             for operator, right in zip(node.ops, node.comparators, strict=True):
@@ -473,6 +475,13 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
             if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
                 return node.operand.func.id == "hasattr"
     return False
+
+
+def _is_off(flag: str, scope: Scope) -> bool:
+    """`debug = False` and nothing else: the code under `if debug` does not run."""
+    owner = scope.owner(flag)
+    values = [binding.value for binding in owner.bound(flag)] if owner else []
+    return bool(values) and all(isinstance(value, ast.Constant) and value.value is False for value in values)
 
 
 def _is_drawn(flag: ast.Name | ast.Attribute, scope: Scope) -> bool:

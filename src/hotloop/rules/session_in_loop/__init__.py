@@ -33,7 +33,8 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSIONS
-from hotloop.source.module import Context
+from hotloop.source.heat import loop_heat
+from hotloop.source.module import Call, Context
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -46,16 +47,26 @@ def check(project: Project) -> Iterator[Finding]:
         for call, _ in named(module, project, SESSIONS):
             found = in_loop(project, call.where)
             if found:
-                found = _judged(found, call.where, project)
+                found = _judged(found, call, project)
                 message = f"A session is opened {each(found, call.place)}. Open one before the loop and reuse it."
                 yield RULE.finding(call.place, message, **found.where)
 
 
-def _judged(found: InLoop, where: Context, project: Project) -> InLoop:
+def _judged(found: InLoop, call: Call, project: Project) -> InLoop:
     """What asks whether it runs eagerly is written for both modes: the session is the one that is not taken today."""
-    contexts = (where, *[call.where for call in found.chain])
+    contexts = (call.where, *[caller.where for caller in found.chain])
     asks = any(_asks_for_eager(test, context, project) for context in contexts for test in context.tests)
-    return replace(found, confidence="low") if asks else found
+    return replace(found, confidence="low") if asks or _serves_a_loop(call, project) else found
+
+
+def _serves_a_loop(call: Call, project: Project) -> bool:
+    """`with Session() as sess: while True: sess.run(...)`: next to so many runs, opening it costs nothing."""
+    for run in call.where.scope.module.calls_of("run"):
+        inside = any(item.context_expr is call.node for around in run.where.withs for item in around.items)
+        inner = run.where.loop
+        if inside and inner is not None and inner is not call.where.loop and loop_heat(inner, project) == "hot":
+            return True
+    return False
 
 
 def _asks_for_eager(test: ast.expr, where: Context, project: Project) -> bool:
