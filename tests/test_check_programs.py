@@ -13,6 +13,35 @@ from hotloop.cli import main
 MARK = re.compile(r"#\s+((?:[a-z]+-)+[a-z]+)\s*$")
 
 PROGRAMS = {
+    "samples are drawn until there are enough": """
+import tensorflow as tf
+
+def draw(wanted):
+    result = tf.zeros([0])
+    count = 0
+    while count < wanted:
+        samples = tf.random.normal([wanted])
+        accepted = samples[samples > -1]
+        count += tf.cast(tf.size(accepted), tf.int32)
+        result = tf.concat([result, accepted], axis=0)
+    return result
+""",
+    "a model is compiled for each resolution": """
+import tensorflow as tf
+
+def train(model, dataset_train):
+    for resolution, info in dataset_train.items():
+        model.compile(optimizer="adam", loss="mse")
+        model.fit(info["data"], epochs=info["epochs"])
+""",
+    "a file of each path of a dict": """
+import tensorflow as tf
+
+def classify(labels):
+    for path, label in labels.items():
+        model = tf.keras.models.load_model("model.keras")  # model-load-in-loop
+        print(label, model(read(path)))
+""",
     "a summary for each of a few names": """
 import tensorflow.compat.v1 as tf
 

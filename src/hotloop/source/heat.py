@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections.abc import Iterable
 from typing import Literal
 
 from hotloop.source.module import Call, Context, Loop, Scope, last_name
@@ -41,8 +42,8 @@ COLD_WORDS = re.compile(
     r"|\bend_points\b"
 )
 COLD_ANYWAY = re.compile(r"\b(hosts?|host_id|devices?|gpus?|replicas?|workers?|towers?)\b|datasets(?![\w.])")
-MAPPED = re.compile(r"\.(items|keys|values)\(\)")
-KEY = re.compile(r"(name|key|tag|k)\b")
+MAPPED = re.compile(r"\.(items|keys|values)\(\)\W*$")  # also in `tqdm(...)`
+KEY = re.compile(r"(name|key|tag|resolution)$|k$")
 AWAITED = {"latest_checkpoint", "wait_for_new_checkpoint"}
 
 
@@ -169,21 +170,32 @@ def loop_heat(loop: Loop, project: Project) -> Heat:
     if isinstance(loop.node, ast.While):
         return "cold" if _awaits_checkpoints(loop.node) else "hot"
     iterable = ast.unparse(loop.iterable) if loop.iterable is not None else ""
-    over = MAPPED.sub("", iterable)  # `items` of a dict says nothing of what they are
-    words = " ".join([*sorted(loop.targets), over])
+    if MAPPED.search(iterable):
+        return _mapping_heat(loop.targets)
+    words = " ".join([*sorted(loop.targets), iterable])
     if COLD_ANYWAY.search(words):
         return "cold"
-    spelled = words.lower()
-    named = over != iterable and any(map(KEY.match, loop.targets))  # a dict of a few things that have names
-    if (named or COLD_WORDS.search(spelled)) and not HOT_ANYWAY.search(_what(loop, words).lower()):
+    spelled, what = words.lower(), _what(loop, words).lower()
+    decides = what if COLD_WORDS.search(what) else spelled
+    if COLD_WORDS.search(decides) and not HOT_ANYWAY.search(decides):
         return "cold"
     return "hot" if HOT_WORDS.search(words) or HOT_WORDS.search(spelled) else "warm"
 
 
+def _mapping_heat(targets: Iterable[str]) -> Heat:
+    """A dict has an entry for each of a few things, unless its entries are called what there are many of."""
+    words = " ".join(targets).lower()
+    if HOT_ANYWAY.search(words):
+        return "hot"
+    if any(map(KEY.match, targets)):
+        return "cold"
+    return "hot" if HOT_WORDS.search(words) else "cold" if COLD_WORDS.search(words) else "warm"
+
+
 def _awaits_checkpoints(node: ast.While) -> bool:
     """It waits for what a training run saves from time to time."""
-    calls = (inner for part in node.body for inner in ast.walk(part) if isinstance(inner, ast.Call))
-    return any(last_name(call.func) in AWAITED for call in calls)
+    parts = (inner for part in node.body for inner in ast.walk(part))
+    return any(isinstance(part, ast.Attribute | ast.Name) and last_name(part) in AWAITED for part in parts)
 
 
 def _what(loop: Loop, words: str) -> str:

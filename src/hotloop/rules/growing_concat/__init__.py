@@ -33,7 +33,7 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.growing_concat.growth import Growth, growths
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.heat import Heat, loop_heat, trips
-from hotloop.source.module import Loop, Module, last_name, place_of
+from hotloop.source.module import Loop, Module, last_name, names_read, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -43,6 +43,7 @@ GROWN = 2.0  # times as large at the end
 MOSTLY = 0.5  # of what steps take longer
 DISPATCH = 1e-5  # seconds of a concatenation of next to nothing
 
+SIZES = {"len", "size", "shape"}
 USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
 GRAPH_CODE = re.compile(rb"placeholder\(|Session\(|\bslim\b|tf\.contrib|tf\.layers\.|variable_scope\(")
 EAGER_CODE = re.compile(rb"GradientTape|@tf\.function|tf\.function\(|enable_eager|enable_v2")
@@ -76,12 +77,25 @@ def _found(growth: Growth, project: Project) -> InLoop | None:
     if project.traced(growth.where) and not _in_graph(loop, project):
         return None  # unrolled while tracing: that loop is short, and how it is built is another matter
     sure: dict[Heat, str] = {"hot": "high" if growth.is_tensor else "medium", "warm": "medium", "cold": "low"}
-    if isinstance(loop.node, ast.While) and growth.target in ast.unparse(loop.node.test):
+    if isinstance(loop.node, ast.While) and _is_until_enough(loop.node, growth):
         sure["hot"] = "low"  # until there are enough: mostly two or three steps
     elif sure["hot"] == "high" and _is_counted(loop, project):
         sure["hot"] = "medium"  # a few points are copied at no cost
     confidence = outside_loops(growth.where, sure[heats[loop]])["confidence"]  # type: ignore[arg-type]
     return InLoop(loop, (), heats[loop], confidence)  # type: ignore[arg-type]
+
+
+def _is_until_enough(node: ast.While, growth: Growth) -> bool:
+    """Whether it asks how much there is: of what grows, or by a counter to which the size of each part is added."""
+    if growth.target in ast.unparse(node.test):
+        return True
+    asked = names_read(node.test)
+    for part in ast.walk(node):
+        if isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name) and part.target.id in asked:
+            calls = (inner for inner in ast.walk(part.value) if isinstance(inner, ast.Call))
+            if any(last_name(call.func) in SIZES for call in calls):
+                return True
+    return False
 
 
 def _is_counted(loop: Loop, project: Project) -> bool:
