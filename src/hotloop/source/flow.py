@@ -100,7 +100,14 @@ class _Variation:
             return False
         self.seen.add((id(scope), name))
         bindings = self.project.bindings(name, scope)
+        if not chain and self._is_carried(name, bindings):
+            return True
         return any(self._binding(binding, scope, chain) for binding in bindings)
+
+    def _is_carried(self, name: str, bindings: list[Binding]) -> bool:
+        """`path = after(path)`: each step begins with what the one before made of it."""
+        inside = [b for b in bindings if in_loop(b.where, self.loop)]
+        return bool(inside) and all(b.value is not None and name in names_read(b.value) for b in inside)
 
     def _binding(self, binding: Binding, scope: Scope, chain: tuple[Call, ...]) -> bool:
         home = binding.where.scope

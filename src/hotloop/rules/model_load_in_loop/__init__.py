@@ -97,10 +97,10 @@ def _differs(call: Call, loop: Loop, chain: tuple[Call, ...], project: Project) 
 
 def _is_written_out(expr: ast.expr, scope: Scope, loop: Loop, called: bool) -> bool:
     """`g.as_graph_def()` of the same step: a graph that the program has just put together, or is handed."""
+    values: list[ast.expr | None] = [expr]
     if isinstance(expr, ast.Name):
-        made = [b.value for b in scope.bound(expr.id) if called or loop in loops_of(b.where)]
-        return any(value is not None and _is_written_out(value, scope, loop, called) for value in made)
-    return isinstance(expr, ast.Call) and last_name(expr.func) == "as_graph_def"
+        values = [b.value for b in scope.bound(expr.id) if called or loop in loops_of(b.where)]
+    return any(isinstance(value, ast.Call) and last_name(value.func) == "as_graph_def" for value in values)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
