@@ -70,6 +70,17 @@ def test_a_folder_is_cut_into_equal_parts_and_not_for_a_little_too_much(
     assert max(map(found.size, parts)) < 1.5 * min(map(found.size, parts))
 
 
+def test_the_last_part_is_shared_by_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "SMALL", 0)
+    found = read(project(tmp_path, packages=3, modules=8), tmp_path)
+    chosen = sorted(found.contents)
+    size = found.size(chosen) // 3
+    assert len(shards(found, chosen, size, 1)) == 3
+    parts = shards(found, chosen, size, 2)
+    assert len(parts) == 4
+    assert sorted(file for part in parts for file in part) == chosen
+
+
 def test_a_word_is_found_where_it_stands_alone() -> None:
     assert says(b"load", b"load")
     assert says(b"reload(load)", b"load")

@@ -256,7 +256,8 @@ def read(files: Iterable[Path], root: Path, known: Mapping[Path, bytes] | None =
 def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[list[Path]]:
     """What shall be checked together: an outermost folder each, a large one in equal parts, `least` parts if it pays.
 
-    What a part leads to is parsed for it anew, and held: a folder is cut only if it is much larger than `size`.
+    What a part leads to is parsed for it anew, and held: a folder is cut only if it is much larger than `size`. Of
+    `least` that are checked at a time none is left alone in the end.
     """
     parts: list[list[Path]] = []
     for _, inside in itertools.groupby(chosen, files.folder):
@@ -274,9 +275,16 @@ def shards(files: Files, chosen: Iterable[Path], size: int, least: int) -> list[
         return [[file for part in parts for file in part]] if parts else []
     while len(parts) < least and len(parts[-1]) > 1:
         parts.sort(key=len)
-        largest = parts.pop()
-        parts += [largest[: len(largest) // 2], largest[len(largest) // 2 :]]
+        parts += _halves(parts.pop())
+    smallest = min(parts, key=files.size)
+    if len(parts) % least == 1 and len(smallest) > 1:
+        parts.remove(smallest)
+        parts += _halves(smallest)
     return parts
+
+
+def _halves(part: list[Path]) -> list[list[Path]]:
+    return [part[: len(part) // 2], part[len(part) // 2 :]]
 
 
 def resolved(files: Iterable[Path]) -> list[Path]:
@@ -295,10 +303,8 @@ def resolved(files: Iterable[Path]) -> list[Path]:
 
 
 def shown(file: Path, root: Path) -> str:
-    try:
-        return file.relative_to(root).as_posix()
-    except ValueError:
-        return file.as_posix()
+    spelled, above = file.as_posix(), root.as_posix().rstrip("/") + "/"  # `relative_to` takes ten times as long
+    return spelled.removeprefix(above) if spelled.startswith(above) else spelled
 
 
 def dotted(path: str) -> str:

@@ -15,6 +15,12 @@ LIBRARIES = {"tensorflow": ("python",), "keras": ("src", "layers"), "tf_keras": 
 FROM = re.compile(rb"from[ \t]+(\.*[ \t]*[\w.]*)[ \t]*")
 
 
+def _and_above(folder: str) -> Iterator[str]:
+    while folder:
+        yield folder
+        folder = folder.rpartition(os.sep)[0]
+
+
 def imports_in(data: bytes) -> Iterator[tuple[str, list[str]]]:
     """What the lines that look like imports say: `from a.b import c, d` is a.b with [c, d], `import a.b` is a.b."""
     for match in IMPORT.finditer(data):
@@ -40,8 +46,13 @@ class Imports:
         self._files = files
         self._root = str(root).rstrip(os.sep)
         self._folders = folders = {os.path.dirname(file) for file in files}
-        self._known = {os.path.basename(file).removesuffix(".py") for file in files}
-        self._known.update(part for folder in folders for part in folder.split(os.sep))
+        self._homes: dict[str, set[str]] = {}  # of the first word of a name: the folders that have such a module
+        for file in files:
+            folder, _, name = file.rpartition(os.sep)
+            self._homes.setdefault(name.removesuffix(".py"), set()).add(folder)
+        for above in {above for folder in folders for above in _and_above(folder)}:
+            outer, _, name = above.rpartition(os.sep)
+            self._homes.setdefault(name, set()).add(outer)
         self._found: dict[tuple[str, str], str | None] = {}
 
     def find(self, dotted: str, folder: str) -> str | None:
@@ -65,15 +76,16 @@ class Imports:
     def _look(self, dotted: str, folder: str) -> str | None:
         inner = dotted.lstrip(".")
         level = len(dotted) - len(inner)
-        if inner and inner.partition(".")[0] not in self._known:
-            return None
         path = inner.strip(".").replace(".", os.sep)
         if level:
             for _ in range(level - 1):
                 folder = os.path.dirname(folder)
             return self._at(folder, path)
+        homes = self._homes.get(inner.partition(".")[0])
+        if homes is None:
+            return None
         while True:
-            found = self._on_path(folder, path)
+            found = self._on_path(folder, path) if folder in homes else None
             if found or folder == self._root:
                 return found or self._on_path(f"{self._root}{os.sep}src", path)
             if not folder:

@@ -296,7 +296,7 @@ class Module:
 
     def read_definition(self, name: str, scope: Scope) -> None:
         """Read what may bind a name in a module or in a class of it."""
-        if self.sets_globals and scope is self.scope:
+        if self.sets_globals and scope is self.scope and name != "*":  # which no function may import
             self.read_saying(name)
         elif name in self.left_out and name not in self.asked:
             self._read([one for one, home in self.deferred.items() if one.name == name and home is scope])
