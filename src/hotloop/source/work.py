@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hotloop.source.module import Call, Module, Scope
 from hotloop.source.noted import Noted
-from hotloop.source.project import Project
+from hotloop.source.project import Project, Value
 
 DEPTH = 6  # of calls that are followed
 PYTHON_OPS = {"tf.py_function", "tf.numpy_function", "tf.py_func"}  # TensorFlow calls back into Python
@@ -56,7 +56,11 @@ def work_of(scope: Scope, project: Project) -> Work:
             calls.update(_layers(call, name, project))
             if name in PYTHON_OPS:
                 python.append(call)
-                queue += [(called, depth + 1, True) for called in _handed(call, project)]
+                handed = _handed(call, project)
+                if handed is not None and handed.scope is not None and handed.kind in ("function", "traced"):
+                    queue.append((handed.scope, depth + 1, True))
+                elif handed is not None and handed.kind == "name":  # `np.load` itself
+                    python_calls.add(handed.name)
     inside = frozenset(s.name for s in followed)
     return Work(frozenset(calls), inside, tuple(python), frozenset(python_calls), _computes(scope))
 
@@ -80,11 +84,10 @@ def _calls_by_scope(module: Module) -> dict[Scope, list[Call]]:
     return found
 
 
-def _handed(call: Call, project: Project) -> Iterator[Scope]:
+def _handed(call: Call, project: Project) -> Value | None:
+    """The Python function that an op is to call."""
     function = call.argument(0, "func")
-    value = project.resolve(function, call.where.scope) if function is not None else None
-    if value is not None and value.scope is not None and value.kind in ("function", "traced"):
-        yield value.scope
+    return project.resolve(function, call.where.scope) if function is not None else None
 
 
 def _layers(call: Call, name: str, project: Project) -> Iterator[str]:

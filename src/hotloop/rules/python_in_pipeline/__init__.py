@@ -24,6 +24,7 @@ a Python function it is yours to find the counterpart in TensorFlow, because few
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -163,14 +164,15 @@ def _called_back(pipeline: Pipeline, stage: Stage, project: Project) -> Iterator
     if any(s.name in BATCHES for s in pipeline.before(stage)):
         return  # once a batch
     confidence: Confidence = "medium" if _is_a_choice(work) else "low"
-    for call in work.python:
-        if call.where.scope.module.path not in project.modules:
-            continue
+    calls = [call for call in work.python if call.where.scope.module.path in project.modules]
+    for _, together in itertools.groupby(calls, lambda call: call.where.scope):
+        call, *others = together
         name = project.name_of(call.node.func, call.where.scope).rpartition(".")[2]
         function = call.argument(0, "func")
         shown = f" for `{ast.unparse(function)}`" if isinstance(function, ast.Name | ast.Attribute) else ""
+        more = f" (and {words.plural(len(others), 'more call')} in `{call.where.scope.name}`)" if others else ""
         message = (
-            f"`{name}` calls back into Python{shown}, once per element of the pipeline, one element at a time. "
+            f"`{name}` calls back into Python{shown}{more}, once per element of the pipeline, one element at a time. "
             "Use TensorFlow's own functions, or call it after `batch`."
         )
         yield RULE.finding(call.place, message, **outside_loops(call.where, confidence))
