@@ -68,7 +68,7 @@ def check_files(
         notes=(*found.unread.unreadable.values(), *unparsed.values(), *(n for r in results for n in r.unused)),
         meta={
             "files": len(files),
-            "parsed": len(chosen) - len(unparsed),
+            "parsed": sum(found.path(file) not in unparsed for file in chosen),
             "root": str(root),
             "unreadable": found.unread.unreadable,
             "unparsed": unparsed,

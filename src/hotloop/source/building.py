@@ -196,7 +196,7 @@ class _Builder:
 
     def visit_For(self, node: ast.For | ast.AsyncFor, where: Context) -> None:  # noqa: N802
         loop = self._loop(node, where, "for")
-        inner = where.inside(loop=loop, tests=())
+        inner = where.repeated(loop)
         self._bind_target(node.target, "target", None, inner, node)
         self._look([node.iter], where)
         self._push(node.orelse, where)
@@ -205,13 +205,13 @@ class _Builder:
     visit_AsyncFor = visit_For  # noqa: N815
 
     def visit_While(self, node: ast.While, where: Context) -> None:  # noqa: N802
-        inner = where.inside(loop=self._loop(node, where, "while"), tests=())
+        inner = where.repeated(self._loop(node, where, "while"))
         self._look([node.test], inner)
         self._push(node.orelse, where)
         self._push(node.body, inner)
 
     def visit_ListComp(self, node: Comprehension, where: Context) -> bool:  # noqa: N802
-        inner = where.inside(loop=self._loop(node, where, "comprehension"), tests=())
+        inner = where.repeated(self._loop(node, where, "comprehension"))
         parts = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         for generator in node.generators:
             self._bind_target(generator.target, "target", None, inner, node)
@@ -237,8 +237,10 @@ class _Builder:
         self._push(node.body, inner)
 
     def visit_Try(self, node: ast.Try, where: Context) -> None:  # noqa: N802
-        self._push([*node.handlers, *node.orelse, *node.finalbody], where)
-        self._push(node.body, where.inside(fallible=bool(node.handlers)))
+        self._push([*node.orelse, *node.finalbody], where)
+        self._push(node.handlers, where.inside(attempt="handled"))
+        tried = "tried" if node.handlers else ""
+        self._push(node.body, where.inside(attempt=where.attempt or tried))
 
     visit_TryStar = visit_Try  # noqa: N815
 

@@ -161,13 +161,21 @@ class Context:
     statement: ast.stmt | None = None
     withs: tuple[ast.With | ast.AsyncWith, ...] = ()
     tests: tuple[ast.expr, ...] = ()  # of the ifs around it, within the scope
-    fallible: bool = False  # inside a try with handlers
+    attempt: str = ""  # inside a try with handlers: `tried`; in one of these: `handled`
 
     def at(self, statement: ast.stmt) -> Context:
-        return Context(self.scope, self.loop, statement, self.withs, self.tests, self.fallible)
+        return Context(self.scope, self.loop, statement, self.withs, self.tests, self.attempt)
 
     def inside(self, **change: object) -> Context:
         return replace(self, **change)  # type: ignore[arg-type]
+
+    def repeated(self, loop: Loop) -> Context:
+        """In the body of a loop that stands here: what is seldom here is often there."""
+        return self.inside(loop=loop, tests=(), attempt="tried" if self.attempt else "")
+
+    @property
+    def fallible(self) -> bool:
+        return bool(self.attempt)
 
 
 @dataclass(eq=False, slots=True, repr=False)

@@ -452,12 +452,12 @@ def _is_static(scope: Scope) -> bool:
 
 
 def is_guarded(where: Context) -> bool:
-    """Under a test that lets it run once or seldom: `if x is None`, `if k not in cache`, `if step % 100 == 0`."""
-    return any(_is_guard(test, where.scope) for test in where.tests)
+    """Where it runs once or seldom: under `if x is None`, `if k not in cache`, `if step % 100 == 0`, or on an error."""
+    return where.attempt == "handled" or any(_is_guard(test, where.scope) for test in where.tests)
 
 
 def _is_guard(test: ast.expr, scope: Scope) -> bool:
-    if isinstance(test, ast.Name) and _is_off(test.id, scope):
+    if (isinstance(test, ast.Name) and _is_off(test.id, scope)) or _waits(test, scope):
         return True
     for node in ast.walk(test):
         if isinstance(node, ast.Compare):
@@ -475,6 +475,17 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
             if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
                 return node.operand.func.id == "hasattr"
     return False
+
+
+def _waits(test: ast.expr, scope: Scope) -> bool:
+    """`if step - last_saved >= 1000: last_saved = step`, also of `self`."""
+    set_there: Sequence[Binding] = ()
+    match test:
+        case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Name(id=last)), ops=[ast.Gt() | ast.GtE()]):
+            set_there = scope.names.get(last, ())
+        case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Attribute(attr=last)), ops=[ast.Gt() | ast.GtE()]):
+            set_there = scope.parent.set_names.get(last, ()) if scope.parent else ()
+    return any(test in binding.where.tests for binding in set_there)
 
 
 def _is_off(flag: str, scope: Scope) -> bool:
