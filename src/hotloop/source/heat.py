@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hotloop.source.module import Call, Context, Loop, Scope, last_name
-from hotloop.source.project import Project, Running
+from hotloop.source.project import Project, Running, argument_for
 
 Heat = Literal["hot", "warm", "cold"]
 
 FEW = 8  # a loop of fewer steps is not worth a word
+SOME = 32  # of fewer, each step has to cost much
 PASS_THROUGH = {
     "enumerate",
     "list",
@@ -27,7 +28,7 @@ PASS_THROUGH = {
     "set",
 }
 COUNTED = {name.rpartition(".")[2] for name in PASS_THROUGH} | {
-    "range", "trange", "zip", "linspace", "arange", "logspace", "items", "keys", "values", "take",
+    "range", "trange", "zip", "linspace", "arange", "logspace", "items", "keys", "values", "take", "sample", "islice",
 }  # fmt: skip
 HOT_WORDS = re.compile(
     r"image|img|photo|pic|path|file|frame|video|batch|step|iter|epoch|episode|sample|example|row|record|dataset"
@@ -66,13 +67,39 @@ def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> f
         return None
     if isinstance(expr, ast.Name):
         found = project.literal(expr.id, scope)
-        return _length(*found, project, depth + 1) if found and _never_grown(expr.id, found[1]) else None
+        if found is None:
+            return _handed_length(expr.id, scope, project, depth)
+        return _length(*found, project, depth + 1) if _never_grown(expr.id, found[1]) else None
     if isinstance(expr, ast.Call):
         return _call_length(expr, scope, project, depth)
+    if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Slice):
+        return _slice_length(expr.slice, scope, project)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):
         sides = (_length(expr.left, scope, project, depth + 1), number(expr.right, scope, project))
         return None if None in sides else math.prod(s for s in sides if s is not None)
     return None
+
+
+def _handed_length(name: str, scope: Scope, project: Project, depth: int) -> float | None:
+    """The most that a caller hands over, where all of them say."""
+    bound = project.bindings(name, scope)
+    if len(bound) != 1 or bound[0].kind != "parameter" or not (home := bound[0].where.scope).is_function:
+        return None
+    handed = [(argument_for(call, home, name), call) for call in project.callers(home)]
+    lengths = [
+        _length(argument, call.where.scope, project, depth + 1) if argument is not None else None
+        for argument, call in handed
+    ]
+    known = [length for length in lengths if length is not None]
+    return max(known) if known and len(known) == len(lengths) else None
+
+
+def _slice_length(part: ast.Slice, scope: Scope, project: Project) -> float | None:
+    """At most, of `x[:10]` and `x[50:60]`."""
+    first = number(part.lower, scope, project) if part.lower is not None else 0
+    last = number(part.upper, scope, project) if part.upper is not None else None
+    known = first is not None and last is not None and part.step is None and 0 <= first <= last
+    return last - first if known else None  # type: ignore[operator]
 
 
 def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> float | None:
@@ -90,6 +117,8 @@ def _call_length(expr: ast.Call, scope: Scope, project: Project, depth: int) -> 
             return None
     if name in PASS_THROUGH and expr.args:
         return _length(expr.args[0], scope, project, depth + 1)
+    if name in ("random.sample", "itertools.islice") and len(expr.args) == 2:
+        return number(expr.args[1], scope, project)
     if name == "zip":
         known = [n for n in (_length(a, scope, project, depth + 1) for a in expr.args) if n is not None]
         return min(known, default=None)
@@ -166,7 +195,7 @@ def _ends_at_once(body: list[ast.stmt], flag: str) -> bool:
 def loop_heat(loop: Loop, project: Project) -> Heat:
     steps = trips(loop, project)
     if steps is not None:
-        return "cold" if steps < FEW else "hot"
+        return "cold" if steps < FEW else "warm" if steps < SOME else "hot"
     if isinstance(loop.node, ast.While):
         return "cold" if _awaits_checkpoints(loop.node) else "hot"
     iterable = ast.unparse(loop.iterable) if loop.iterable is not None else ""
@@ -209,6 +238,10 @@ def _what(loop: Loop, words: str) -> str:
 def heat(running: Running, project: Project) -> tuple[Heat, Loop, tuple[Call, ...]]:
     """The heat of a nest of loops, the innermost loop that has it, and the calls from there."""
     heats = [loop_heat(loop, project) for loop in running.loops]
+    if "hot" not in heats and "warm" in heats:
+        known = (trips(loop, project) for loop in running.loops)
+        if math.prod(steps for steps in known if steps is not None) >= SOME:  # 10 epochs of 20 steps
+            heats[heats.index("warm")] = "hot"
     best: Heat = "hot" if "hot" in heats else "warm" if "warm" in heats else "cold"
     index = heats.index(best)
     return best, running.loops[index], running.chains[index]

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import cast
 
 from hotloop.source.files import Files
+from hotloop.source.guards import is_guarded
 from hotloop.source.links import Links
-from hotloop.source.module import Binding, Call, Context, Loop, Module, Scope
+from hotloop.source.module import Binding, Call, Context, Function, Loop, Module, Scope
 from hotloop.source.names import canonical
 
 DEPTH = 12  # of following values and calls: deeper chains are left unresolved
@@ -204,14 +205,15 @@ class Project:
             return None
         self._handed_on += 1
         try:
-            for call in self.callers(scope)[:8]:
-                argument = argument_for(call, scope, binding.name)
+            handed = [(argument_for(call, scope, binding.name), call) for call in self.callers(scope)[:8]]
+            for argument, call in handed:
                 value = self.resolve(argument, call.where.scope, depth) if argument is not None else None
                 if value:
                     return value
         finally:
             self._handed_on -= 1
-        return None
+        given = any(argument is not None or _hands_all(call) for argument, call in handed)
+        return None if given or self._links.linking else _default(scope, binding.name)
 
     def _resolve_import(self, dotted: str, module: Module, depth: int) -> Value | None:
         key = (module.folder, dotted)
@@ -447,55 +449,20 @@ def argument_for(call: Call, callee: Scope, parameter: str) -> ast.expr | None:
     return None
 
 
+def _hands_all(call: Call) -> bool:
+    """`train(*args, **options)`: who knows what is among them."""
+    return any(isinstance(a, ast.Starred) for a in call.node.args) or any(k.arg is None for k in call.node.keywords)
+
+
+def _default(scope: Scope, parameter: str) -> Value | None:
+    """The number that a parameter is where nobody says otherwise."""
+    spec = cast("Function", scope.definition).args
+    named = zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False)
+    for argument, default in (*named, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)):
+        if argument.arg == parameter and isinstance(default, ast.Constant) and type(default.value) in (int, float):
+            return Value("constant", constant=default.value)
+    return None
+
+
 def _is_static(scope: Scope) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in scope.decorators)
-
-
-def is_guarded(where: Context) -> bool:
-    """Where it runs once or seldom: under `if x is None`, `if k not in cache`, `if step % 100 == 0`, or on an error."""
-    return where.attempt == "handled" or any(_is_guard(test, where.scope) for test in where.tests)
-
-
-def _is_guard(test: ast.expr, scope: Scope) -> bool:
-    if (isinstance(test, ast.Name) and _is_off(test.id, scope)) or _waits(test, scope):
-        return True
-    for node in ast.walk(test):
-        if isinstance(node, ast.Compare):
-            for operator, right in zip(node.ops, node.comparators, strict=True):
-                if isinstance(operator, ast.Is) and isinstance(right, ast.Constant) and right.value is None:
-                    return True
-                if isinstance(operator, ast.NotIn):
-                    return True
-                number = isinstance(right, ast.Constant) and type(right.value) is int
-                if isinstance(operator, ast.Eq) and number:
-                    return True
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            if isinstance(node.operand, ast.Name | ast.Attribute):
-                return not _is_drawn(node.operand, scope)
-            if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
-                return node.operand.func.id == "hasattr"
-    return False
-
-
-def _waits(test: ast.expr, scope: Scope) -> bool:
-    """`if step - last_saved >= 1000: last_saved = step`, also of `self`."""
-    set_there: Sequence[Binding] = ()
-    match test:
-        case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Name(id=last)), ops=[ast.Gt() | ast.GtE()]):
-            set_there = scope.names.get(last, ())
-        case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Attribute(attr=last)), ops=[ast.Gt() | ast.GtE()]):
-            set_there = scope.parent.set_names.get(last, ()) if scope.parent else ()
-    return any(test in binding.where.tests for binding in set_there)
-
-
-def _is_off(flag: str, scope: Scope) -> bool:
-    """`debug = False` and nothing else: the code under `if debug` does not run."""
-    owner = scope.owner(flag)
-    values = [binding.value for binding in owner.bound(flag)] if owner else []
-    return bool(values) and all(isinstance(value, ast.Constant) and value.value is False for value in values)
-
-
-def _is_drawn(flag: ast.Name | ast.Attribute, scope: Scope) -> bool:
-    """`for state, done in batch: if not done`: another one in each step, and no memory of an earlier one."""
-    owner = scope.owner(flag.id) if isinstance(flag, ast.Name) else None
-    return owner is not None and any(b.kind in ("target", "other") for b in owner.bound(flag.id))  # type: ignore[union-attr]

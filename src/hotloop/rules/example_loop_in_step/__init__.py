@@ -85,7 +85,7 @@ def _found(loop: Loop, chain: tuple[Call, ...], project: Project) -> InLoop | No
     steps = trips(loop, project)
     if steps is not None and steps < FEW:
         return None
-    heat = loop_heat(loop, project)
+    heat = loop_heat(loop, project) if steps is None else "hot"  # of each step
     sure: dict[str, Confidence] = {"hot": "high", "warm": "medium", "cold": "low"}
     told = outside_loops(loop.where, sure[heat])["confidence"]
     return InLoop(loop, chain, heat, told)  # type: ignore[arg-type]

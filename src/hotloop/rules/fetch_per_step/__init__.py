@@ -33,8 +33,8 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.fetch_per_step.runs import groups
 from hotloop.rules.loops import each, in_loop
+from hotloop.source.guards import is_guarded
 from hotloop.source.module import Call, Loop, Module
-from hotloop.source.project import is_guarded
 
 if TYPE_CHECKING:
     from hotloop.source import Project

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hotloop.rules.calls import spelled_like
+from hotloop.source.guards import is_guarded
 from hotloop.source.module import Context, Loop, Module, last_name, names_read, names_stored
-from hotloop.source.project import is_guarded, loops_of
+from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from hotloop.source.guards import is_guarded
 from hotloop.source.module import Call, Scope, last_name, names_read
-from hotloop.source.project import is_guarded
 
 if TYPE_CHECKING:
     from hotloop.source import Project

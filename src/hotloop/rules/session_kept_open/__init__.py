@@ -31,8 +31,8 @@ from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSIONS
 from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.guards import is_guarded
 from hotloop.source.module import Call, Context, Scope, names_read, names_stored, place_of
-from hotloop.source.project import is_guarded
 
 if TYPE_CHECKING:
     from hotloop.source import Project

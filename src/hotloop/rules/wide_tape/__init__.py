@@ -29,9 +29,10 @@ from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
+from hotloop.source.guards import is_guarded
 from hotloop.source.heat import FEW, loop_heat, trips
 from hotloop.source.module import Call, Context, Loop, Module, names_read, place_of
-from hotloop.source.project import is_guarded, loops_of
+from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project

@@ -1,0 +1,58 @@
+"""Tests that let code run once or seldom, so that the loop around them says nothing of how often it runs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from hotloop.source.module import Binding, Context, Scope
+
+
+def is_guarded(where: Context) -> bool:
+    """Where it runs once or seldom: under `if x is None`, `if k not in cache`, `if step % 100 == 0`, or on an error."""
+    return where.attempt == "handled" or any(_is_guard(test, where.scope) for test in where.tests)
+
+
+def _is_guard(test: ast.expr, scope: Scope) -> bool:
+    if (isinstance(test, ast.Name) and _is_off(test.id, scope)) or _waits(test, scope):
+        return True
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare):
+            for operator, right in zip(node.ops, node.comparators, strict=True):
+                if isinstance(operator, ast.Is) and isinstance(right, ast.Constant) and right.value is None:
+                    return True
+                if isinstance(operator, ast.NotIn):
+                    return True
+                number = isinstance(right, ast.Constant) and type(right.value) is int
+                if isinstance(operator, ast.Eq) and number:
+                    return True
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            if isinstance(node.operand, ast.Name | ast.Attribute):
+                return not _is_drawn(node.operand, scope)
+            if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
+                return node.operand.func.id == "hasattr"
+    return False
+
+
+def _waits(test: ast.expr, scope: Scope) -> bool:
+    """`if step - last_saved >= 1000: last_saved = step`, also of `self`."""
+    set_there: Sequence[Binding] = ()
+    match test:
+        case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Name(id=last)), ops=[ast.Gt() | ast.GtE()]):
+            set_there = scope.names.get(last, ())
+        case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Attribute(attr=last)), ops=[ast.Gt() | ast.GtE()]):
+            set_there = scope.parent.set_names.get(last, ()) if scope.parent else ()
+    return any(test in binding.where.tests for binding in set_there)
+
+
+def _is_off(flag: str, scope: Scope) -> bool:
+    """`debug = False` and nothing else: the code under `if debug` does not run."""
+    owner = scope.owner(flag)
+    values = [binding.value for binding in owner.bound(flag)] if owner else []
+    return bool(values) and all(isinstance(value, ast.Constant) and value.value is False for value in values)
+
+
+def _is_drawn(flag: ast.Name | ast.Attribute, scope: Scope) -> bool:
+    """`for state, done in batch: if not done`: another one in each step, and no memory of an earlier one."""
+    owner = scope.owner(flag.id) if isinstance(flag, ast.Name) else None
+    return owner is not None and any(b.kind in ("target", "other") for b in owner.bound(flag.id))  # type: ignore[union-attr]
