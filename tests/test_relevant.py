@@ -29,6 +29,7 @@ def relevant(texts: dict[str, str]) -> set[str]:
         "from tensorflow.keras import (\n    layers,  # all of them\n    models,\n)",
         "import tensorflow_hub as hub",
         "from .lazy import tensorflow as tf",
+        "from transformers import TFBertModel\nmodel = TFBertModel.from_pretrained('bert')",
         "from common import tf",
         "\ufeffimport keras",
         "try:\n  import tf_keras as keras\nexcept ImportError:\n  pass",

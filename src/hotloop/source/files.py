@@ -19,6 +19,7 @@ from hotloop.source.module import NOT_IN_WORDS, Module, says
 
 MENTIONS = re.compile(rb"tensorflow|keras|tf_")
 TENSORFLOW = re.compile(r"(tensorflow|keras|tf)(_|\b)")  # also tensorflow_hub, tf_agents
+PRETRAINED = re.compile(rb"TF[A-Z]\w+\.from_pretrained\(")  # a library that has them for several frameworks
 HANDLES = re.compile(rb"\.(predict|fit|evaluate|run|compile|restore|make_\w+_(function|iterator))\(")
 DEFINITIONS = (re.compile(rb"def[ \t]+(\w+)"), re.compile(rb"class[ \t]+(\w+)"))  # apart: each starts with a literal
 DECORATED = re.compile(rb"@[\w.]*function\b.*\n(?:[ \t]*[@)\w\]'\"].*\n)*?[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)")
@@ -228,6 +229,8 @@ class Files:
             spelled, folder = str(file), str(file.parent)
             # A notebook, a template, no Python at all; or a library that brings TensorFlow along under its own name.
             if MENTIONS.search(data) and (not self._said[file] or HANDLES.search(data)):
+                found.add(spelled)
+            if PRETRAINED.search(data):
                 found.add(spelled)
             for base, names in self._said[file]:
                 files, others = self._import.meant(base, names, folder)

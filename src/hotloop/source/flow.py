@@ -28,6 +28,8 @@ PURE_METHODS = {
     "with_suffix", "as_graph_def", "items", "keys", "values",
 }  # fmt: skip
 FILES = ("open()", "GFile()", "FastGFile()")
+FILLS = ("ParseFromString", "MergeFromString", "CopyFrom", "MergeFrom")  # `definition.ParseFromString(data)`
+FILLS_SECOND = ("Merge", "Parse")  # `text_format.Merge(text, definition)`
 
 
 def in_loop(where: Context, loop: Loop) -> bool:
@@ -102,7 +104,18 @@ class _Variation:
         bindings = self.project.bindings(name, scope)
         if not chain and self._is_carried(name, bindings):
             return True
-        return any(self._binding(binding, scope, chain) for binding in bindings)
+        return any(self._binding(b, scope, chain) for b in bindings) or self._is_filled(name, scope, chain)
+
+    def _is_filled(self, name: str, scope: Scope, chain: tuple[Call, ...]) -> bool:
+        """Whether something else is put into it in each step."""
+        for call in scope.module.calls_of(*FILLS, *FILLS_SECOND):
+            parts = [call.node.func.value] if isinstance(call.node.func, ast.Attribute) else []
+            given = call.node.args
+            filled = parts if call.last in FILLS else given[1:2]
+            here = call.where.scope is scope and (bool(chain) or in_loop(call.where, self.loop))
+            if here and given and any(isinstance(part, ast.Name) and part.id == name for part in filled):
+                return self.of(given[0], scope, chain)
+        return False
 
     def _is_carried(self, name: str, bindings: list[Binding]) -> bool:
         """`path = after(path)`: each step begins with what the one before made of it."""

@@ -145,6 +145,8 @@ class Links:
                 continue
             if (name.startswith(TRACES) and not name.endswith("from_generator")) or WRAPS.search(attribute or name):
                 self._handed.add(passed.scope)  # also `common.function(self._train)`: somebody's own tf.function
+            elif attribute == "compile":
+                self._handed.add(passed.scope)  # a model's loss or metric
             elif attribute == "map" and len(call.node.args) == 1 and not self._is_column(call):
                 self._handed.add(passed.scope)  # a dataset's map: pools and the builtin take two arguments
             elif _calls_each(call, attribute):

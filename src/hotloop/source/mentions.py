@@ -11,6 +11,7 @@ from hotloop.source.module import Binding, Call, Module, last_name
 
 WRAPS = re.compile(r"^(\w+_)?(function|defun|jit|partial)$")  # what comes out calls what went in
 FAR = 3  # times that a name is followed to the name that holds it
+HANDED = {"target", "loss", "metrics"}  # of a thread or process, and of a model that is compiled
 KEEPS = {"assign", "with", "walrus"}
 
 Said: TypeAlias = str | ast.Lambda
@@ -102,7 +103,11 @@ def _handed(call: Call) -> list[Said]:
 
 def _may_be_functions(call: Call) -> list[ast.expr]:
     node = call.node
-    return [*node.args, *[k.value for k in node.keywords if k.arg == "target"]] if node.keywords else node.args
+    if not node.keywords:
+        return node.args
+    named = [k.value for k in node.keywords if k.arg in HANDED]
+    inside = [one for value in named if isinstance(value, ast.List | ast.Tuple) for one in value.elts]
+    return [*node.args, *named, *inside]
 
 
 def _held(value: ast.expr) -> Iterator[Said]:

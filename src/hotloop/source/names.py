@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 
 # First match wins: the longest spellings stand first.
 PREFIXES = (
@@ -47,6 +48,29 @@ RENAMED = {
     "tf.python.eager.def_function.function": "tf.function",
     "tf.python.eager.backprop.GradientTape": "tf.GradientTape",
 }
+
+# What `from keras.models import *` brings; of other modules anything may come.
+STARRED = {
+    "keras.models": re.compile(r"Model|Sequential|(load|save|clone)_model|model_from_\w+"),
+    "keras.layers": re.compile(r"[A-Z]\w*|add|average|concatenate|dot|maximum|minimum|multiply|subtract"),
+    "keras.optimizers": re.compile(r"SGD|RMSprop|Ada\w+|Nadam|Ftrl|Lion|Lamb|Muon|\w*Optimizer|schedules"),
+    "keras.callbacks": re.compile(
+        r"\w*Callback|EarlyStopping|ModelCheckpoint|ReduceLR\w+|TensorBoard|CSVLogger|\w+Scheduler|TerminateOnNaN|History"
+    ),
+    "keras.losses": re.compile(
+        r"\w*(Crossentropy|crossentropy|Error|_error|Loss|[Hh]inge|[Hh]uber|Divergence|Poisson)"
+    ),
+    "keras.regularizers": re.compile(r"[lL][12]|l1_l2|L1L2|\w*Regularizer"),
+    "keras.preprocessing.image": re.compile(r"ImageDataGenerator|\w*(_img|img_to_array|array_to_img)"),
+    "keras.preprocessing.sequence": re.compile(r"pad_sequences|TimeseriesGenerator"),
+    "keras.utils": re.compile(r"to_categorical|Sequence|PyDataset|plot_model|get_file|normalize|\w+_dataset_from_\w+"),
+}
+
+
+def starred(base: str, name: str) -> bool | None:
+    """Whether a star brings the name from a module with that canonical name; None: it may."""
+    known = STARRED.get(base)
+    return known.fullmatch(name) is not None if known else None
 
 
 @functools.cache

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from hotloop.source.decorators import compiles, keeps
 from hotloop.source.files import Files
 from hotloop.source.guards import is_guarded
 from hotloop.source.links import Links
 from hotloop.source.module import Binding, Call, Context, Function, Loop, Module, Scope
-from hotloop.source.names import canonical
+from hotloop.source.names import canonical, starred
 
 DEPTH = 12  # of following values and calls: deeper chains are left unresolved
 HANDED_ON = 2  # times that a value is followed from parameter to parameter: each leads to more files
-CACHES = {"functools.cache", "functools.lru_cache", "functools.cached_property"}
 TRACED_METHODS = {"call", "train_step", "test_step", "predict_step", "compute_loss", "build", "__call__"}
 
 
@@ -277,15 +277,21 @@ class Project:
         return self._starred[key]
 
     def _find_starred(self, name: str, scope: Scope, depth: int) -> Value | None:
-        for binding in scope.module.scope.bound("*") if depth < DEPTH else ():
+        """The last star that brings it; one that may bring anything only where no other does."""
+        guess: Value | None = None
+        for binding in reversed(scope.module.scope.bound("*")) if depth < DEPTH else ():
             base = binding.imported.removesuffix("*").rstrip(".") or "."
             home = self._find_module(base, scope.module)
             if home is None and canonical(base).startswith(("tf", "keras")):
-                return Value("name", canonical(f"{base}.{name}"))
+                brings = starred(canonical(base), name)
+                value = Value("name", canonical(f"{base}.{name}"))
+                if brings:
+                    return value
+                guess = guess or (value if brings is None else None)
             if home is not None and home is not scope.module:
                 if found := self._resolve_member_of_module(home, name, depth + 1):
                     return found
-        return None
+        return guess
 
     def member(self, owner: Scope, attribute: str, depth: int = 0) -> Value | None:
         """An attribute of a project class: defined in it, set on `self`, or of its bases (`keras.Model().predict`)."""
@@ -349,14 +355,7 @@ class Project:
     def is_compiled(self, scope: Scope) -> bool:
         """Decorated as a tf.function."""
         where = scope.parent or scope.module.scope
-        for decorator in scope.decorators:
-            bare = decorator.func if isinstance(decorator, ast.Call) else decorator
-            name = self.name_of(bare, where)
-            if name == "tf.function":
-                return True
-            if name == "functools.partial" and isinstance(decorator, ast.Call) and decorator.args:
-                return self.name_of(decorator.args[0], where) == "tf.function"
-        return False
+        return any(compiles(decorator, where, self) for decorator in scope.decorators)
 
     def _is_traced(self, scope: Scope) -> bool:
         """Made into a tf.function where it is defined, or handed to TensorFlow somewhere; a Keras method that is."""
@@ -374,8 +373,7 @@ class Project:
 
     def is_cached(self, scope: Scope) -> bool:
         where = scope.parent or scope.module.scope
-        bare = (d.func if isinstance(d, ast.Call) else d for d in scope.decorators)
-        return any(self.name_of(d, where) in CACHES or self.name_of(d, where).endswith("cache") for d in bare)
+        return any(keeps(decorator, where, self) for decorator in scope.decorators)
 
     def traced(self, where: Context) -> bool:
         """Whether code there is Python that runs only while TensorFlow traces it."""

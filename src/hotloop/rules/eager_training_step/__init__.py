@@ -29,6 +29,7 @@ from hotloop.model import Evidence, Finding, Fix, Place, Recording, Sample
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import each, in_loops
 from hotloop.rules.measured import EAGER_OP
+from hotloop.source.decorators import unknown
 from hotloop.source.module import Call, Context, Loop, Scope, last_name, names_read, place_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def check(project: Project) -> Iterator[Finding]:
             found = next((one for one in in_loops(project, where) if not _is_over_gradients(one.loop)), None)
             if found and not _handed_on(where.scope, project) and not _in_another(where, found.chain, project):
                 place = place_of(module, node)
-                found = found.lowered() if _calls_compiled(node, where.scope, project) else found
+                unsure = _calls_compiled(node, where.scope, project) or any(unknown(where.scope, project))
+                found = found.lowered() if unsure else found
                 message = (
                     f"A training step runs eagerly {each(found, place)}: each op is sent from Python one by one. "
                     "Put the step into a `@tf.function`."

@@ -29,7 +29,7 @@ from hotloop.model import Event, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
-from hotloop.source.module import Context, Module, place_of
+from hotloop.source.module import Call, Context, Module, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -64,7 +64,7 @@ def _models(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context
     """`model.compile(..., run_eagerly=True)` and `model.run_eagerly = True`."""
     for call in module.calls_of("compile"):
         func = call.node.func
-        for keyword in call.node.keywords:
+        for keyword in _keywords(call, project):
             if keyword.arg == "run_eagerly" and isinstance(func, ast.Attribute) and func.attr == "compile":
                 if _is_on(keyword.value, call.where, project):
                     yield call.node, call.where, f"`run_eagerly={ast.unparse(keyword.value)}`"
@@ -72,6 +72,20 @@ def _models(module: Module, project: Project) -> Iterator[tuple[ast.AST, Context
     for node, target in _assigned(module):
         if _constant(node.value, True) and ast.unparse(target) not in switched_off:
             yield node, module.contexts[node], f"`{ast.unparse(target)} = True`"
+
+
+def _keywords(call: Call, project: Project) -> Iterator[ast.keyword]:
+    """Those of the call, and those of a dict that it spreads: `options = dict(loss="mse", run_eagerly=True)`."""
+    for keyword in call.node.keywords:
+        spread = project.literal(keyword.value.id, call.where.scope) if isinstance(keyword.value, ast.Name) else None
+        match spread[0] if keyword.arg is None and spread else None:
+            case ast.Call(func=ast.Name(id="dict"), keywords=inside):
+                yield from inside
+            case ast.Dict(keys=keys, values=values):
+                named = zip(keys, values, strict=True)
+                yield from (ast.keyword(str(k.value), v) for k, v in named if isinstance(k, ast.Constant))
+            case _:
+                yield keyword
 
 
 def _assigned(module: Module) -> Iterator[tuple[ast.Assign, ast.Attribute]]:

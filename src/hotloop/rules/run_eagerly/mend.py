@@ -22,6 +22,8 @@ def switched_off(finding: Finding, project: Project) -> Fix:
     module = project.modules[finding.place.path]
     _require_compilable(module, project)
     node = setting_at(finding, project)
+    if isinstance(node, ast.Call) and any(k.arg is None for k in node.keywords):
+        raise Refused("`run_eagerly` is among options that are set elsewhere: take it out there", node)
     named = _by_name(node)
     if named is None:
         return take_out(finding, project, "run_eagerly").fix(TITLE, "verify")

@@ -15,9 +15,9 @@ saves memory, not time. Where the loop only asks a frozen graph for answers, `fr
 
 **Not when**
 
-A session per fold, per checkpoint or per worker is fine: a handful of preparations are not a loop. Where the program
-asks `tf.executing_eagerly()` first, the session is for a mode that it is not run in today. The fix moves
-the session only where its arguments do not change in the loop and no op is built inside it; it is tried before it is
+A session per fold, per checkpoint, per model or per worker is fine: a handful of preparations are not a loop. Where the
+program asks `tf.executing_eagerly()` first, the session is for a mode that it is not run in today. The fix moves the
+session only where its arguments do not change in the loop and no op is built inside it; it is tried before it is
 written, because a session that lives longer also keeps its variables longer.
 """
 
@@ -33,6 +33,8 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSIONS
+from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.flow import varies
 from hotloop.source.heat import loop_heat
 from hotloop.source.module import Call, Context
 
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+LOADS = ("import_graph_def", "import_meta_graph", "load")
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -56,7 +59,19 @@ def _judged(found: InLoop, call: Call, project: Project) -> InLoop:
     """What asks whether it runs eagerly is written for both modes: the session is the one that is not taken today."""
     contexts = (call.where, *[caller.where for caller in found.chain])
     asks = any(_asks_for_eager(test, context, project) for context in contexts for test in context.tests)
-    return replace(found, confidence="low") if asks or _serves_a_loop(call, project) else found
+    meant = asks or _serves_a_loop(call, project) or _is_for_another_model(found, call, project)
+    return replace(found, confidence="low") if meant else found
+
+
+def _is_for_another_model(found: InLoop, call: Call, project: Project) -> bool:
+    """Whether each step loads a model of its own into a graph of its own: that one needs a session of its own too."""
+    scope = call.where.scope
+    return any(
+        varies(part, scope, found.loop, found.chain, project)
+        for load in scope.module.calls_of(*LOADS)
+        if load.where.scope is scope and (found.chain or stands_in(load.where, found.loop))
+        for part in load.node.args
+    )
 
 
 def _serves_a_loop(call: Call, project: Project) -> bool:
