@@ -216,6 +216,22 @@ def fed(ending: float, slept: float) -> float:
     return feed.blocked
 
 
+@pytest.mark.parametrize(("away", "blocked"), [(1.0, 6.4), (5.0, 0.0)])
+def test_a_fit_waited_for_what_was_not_between_a_batch_and_the_call_for_the_next(away: float, blocked: float) -> None:
+    """Tracing is no waiting, and a stage that was busy all the time is none where TensorFlow says otherwise."""
+    looked = Event(
+        "pipeline",
+        stack(20),
+        "library",
+        totals={"read": 90.0, "between": 5.0, "away": away, "1:FlatMap seconds": 8.0, "1:FlatMap elements": 90.0},
+        examples=({"stages": [{"stage": "Root"}, {"stage": "FlatMap", "parallel": 1.0, "buffered": 0.0}], "made": []},),
+    )
+    fit = loop(20, 20, [0.1] * 100, kind="fit", stack=stack(20))
+    (feed,) = feeds(recording([fit], [sample("trace", 2.0, 20)], events=[looked]))
+    assert feed.blocked == pytest.approx(blocked)
+    assert not feed.bound
+
+
 def test_what_a_pipeline_takes_to_end_is_charged_to_no_cause() -> None:
     assert fed(ending=3.0, slept=2.9) == pytest.approx(2.0)
     assert fed(ending=0.0, slept=0.0) == pytest.approx(2.0)

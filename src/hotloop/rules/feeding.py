@@ -15,6 +15,8 @@ Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
 
 WAITS = 0.1  # of the loop: with less there is nothing to gain
 STARVED = 0.7  # of a Keras loop that its slowest stage was at work, or of the looks that found the buffer empty
+SEEN = 0.2  # of a loop's time: with less between looks into its pipeline, they say too little of the rest
+PREPARES = {"trace", "setup"}  # phases in which no data is asked for
 MOST = 0.3  # of the pipeline: a stage or function that takes less is not the trouble
 CALLED = 0.1  # of the wait that Python itself took: getting there and back for each example takes longer still
 HEAVY = 1e-3  # seconds an element, from which keeping the result pays
@@ -250,15 +252,23 @@ def _waited(recording: Recording, taken: list[Event]) -> float:
 
 
 def _inside(recording: Recording, event: Event, nodes: Iterable[Node], loop: LoopRun) -> tuple[float, bool]:
-    """Seconds that a loop waited inside `fit`, where nobody sees it, and whether that is an upper bound.
+    """Seconds that a loop waited inside `fit`, and whether that is an upper bound.
 
-    A stage that was at work nearly all the time was waited for; one that was at work for much of it too, when the
-    buffer behind the last stage was mostly found empty. Where the whole process computed nothing meanwhile, it is sure.
+    TensorFlow remembers how long it took from each batch to the call for the next; what is left of the time is waiting.
+    Where it does not tell, a stage that was at work nearly all the time was waited for; one that was at work for much
+    of it too, when the buffer behind the last stage was mostly found empty. Where the whole process computed nothing
+    meanwhile, it is sure.
     """
+    called = (s for s in recording.samples if s.stack[-len(loop.stack) :] == loop.stack)
+    traced = sum(s.seconds for s in called if s.phase in PREPARES)
+    running = max(0.0, loop.seconds - traced)
+    between = event.totals.get("between", 0.0)
+    if between > SEEN * running:
+        return (1.0 - event.totals["away"] / between) * running, False
     busy = max((node.seconds / max(1.0, node.parallel) for node in nodes), default=0.0)
     looks = [example["stages"][1]["buffered"] for example in event.examples if len(example["stages"]) > 1]
     empty = sum(not buffered for buffered in looks) > STARVED * len(looks)
-    blocked = min(busy, loop.seconds) if busy >= (MOST if empty else STARVED) * loop.seconds else 0.0
+    blocked = min(busy, running) if busy >= (MOST if empty else STARVED) * running else 0.0
     idle = _idle(recording, loop)
     return (min(blocked, idle), False) if idle >= STARVED * blocked > 0.0 else (blocked, True)
 

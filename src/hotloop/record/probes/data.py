@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from time import perf_counter, thread_time
-from typing import Any
+from typing import Any, TypeAlias
 
 from hotloop.record.frames import Stack
 from hotloop.record.log import Log, Tally
@@ -20,6 +20,9 @@ ENDS = 0.015  # seconds in which the threads of a pipeline end when nothing hold
 SAME = 32  # elements after which it is asked again which line takes them
 
 
+_Model: TypeAlias = tuple[list[Any], list[float]]  # stages; seconds between an element given and the next asked for
+
+
 class _Reader:
     """One iterator: where it was made, how many elements it gave, and what its stages had taken at the last look."""
 
@@ -32,6 +35,7 @@ class _Reader:
         self.taken: Tally | None = None  # where its elements are waited for
         self.has_ended = False
         self.seen: dict[str, float] = {}
+        self.looked = 0.0  # when it was last looked into, or may be taken to have been; 0: never
         self.left = 0.0  # when the program let go of it
         self.before = ""  # what was done meanwhile
 
@@ -76,7 +80,7 @@ class Pipelines:
         self._readers: dict[int, _Reader] = {}  # by id of a living iterator
         self._latest: Callable[[], Any] = lambda: None
         self._due = 0.0
-        self._model: Callable[[Any], Any] | None = None
+        self._model: Callable[[Any], _Model | None] | None = None
 
     # -- data sets and iterators -------------------------------------------------------------------
 
@@ -110,6 +114,8 @@ class Pipelines:
             tally.add(seconds)
             where = f"{stack[0][0]}:{stack[0][1]}" if stack else ""
             reader = _Reader(where, tally, log.tally("pipeline", by, stack), self._stages(dataset))
+            if reader.pipeline.totals.get("read"):  # else the step that takes the first element is traced before
+                reader.looked = perf_counter()
             self._readers[id(state)] = reader
             self._latest = weakref.ref(state)
             weakref.finalize(state, self._drops, log, id(state), reader).atexit = False
@@ -169,14 +175,21 @@ class Pipelines:
     def _look(self, iterator: Any, reader: _Reader, *, last: bool = False) -> None:
         """What each stage has taken since the look before, by TensorFlow's own model of the pipeline.
 
-        At the end the early stages are gone already: `per` counts the elements that a stage was seen for.
+        At the end the early stages are gone already: `per` counts the elements that a stage was seen for. Of the time
+        `between` two looks, `away` is what passed between a batch that was handed out and the call for the next.
         """
         started = perf_counter()
-        nodes = self._model(iterator) if self._model else None
-        if nodes is None:  # switched off by the program
+        model = self._model(iterator) if self._model else None
+        if model is None:  # switched off by the program
             return
+        nodes, gaps = model
         read = float(nodes[0].num_elements if nodes else reader.elements)
-        totals = {"read": read - reader.seen.get("read", 0.0)}
+        fresh = read - reader.seen.get("read", 0.0)
+        totals = {"read": fresh}
+        if reader.looked and fresh > 0 and (recent := gaps[-int(fresh) :]):  # it remembers the last hundred
+            between = started - reader.looked
+            totals |= {"between": between, "away": min(between, sum(recent) / len(recent) * fresh)}
+        reader.looked = started
         shown = []
         for number, node in enumerate(nodes):
             name = f"{number}:{node.name}"
@@ -211,27 +224,28 @@ class Pipelines:
         watch(log, registry, "__call__", lambda args, kwargs: (_key(args[1]), thread_time()), called)
 
 
-def _model_reader() -> Callable[[Any], Any]:
-    """Nodes from the last stage to the source, or None where the program has switched the model off."""
+def _model_reader() -> Callable[[Any], _Model | None]:
+    """Nodes from the last stage to the source, and the gaps; None where the program has switched the model off."""
     ask = part("tensorflow.python.ops.gen_experimental_dataset_ops:iterator_get_model_proto")
     model = part("tensorflow.core.framework.model_pb2:ModelProto")
 
-    def read(iterator: Any) -> Any:
+    def read(iterator: Any) -> _Model | None:
         try:
-            nodes = model.FromString(_value(ask(iterator._iterator_resource))).nodes
+            said = model.FromString(_value(ask(iterator._iterator_resource)))
         except Exception:  # noqa: BLE001  `NotFoundError` without autotuning; whatever else, the program goes on
             return None
-        return [nodes[number] for number in sorted(nodes)][:MOST_STAGES] or None
+        nodes = [said.nodes[number] for number in sorted(said.nodes)][:MOST_STAGES]
+        return (nodes, [gap / 1e6 for gap in getattr(said, "gap_times", ())]) if nodes else None
 
     return read
 
 
-def _no_model(log: Log, note: str) -> Callable[[Any], Any]:
+def _no_model(log: Log, note: str) -> Callable[[Any], _Model | None]:
     """No nodes, which is said once there is a pipeline to look into: how it is made is seen all the same."""
 
-    def read(iterator: Any) -> Any:
+    def read(iterator: Any) -> _Model | None:
         log.note(note)
-        return []
+        return [], []
 
     return read
 
