@@ -9,7 +9,7 @@ from recordings import PROGRAM, loop, recording, sample
 
 from hotloop import words
 from hotloop.diagnose import diagnose, merge
-from hotloop.model import Event, Finding, Place, Recording, Sample
+from hotloop.model import Event, Finding, Place, Recording, Sample, Series
 from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, predict_in_loop
 from hotloop.rules.feeding import feeds
 
@@ -284,7 +284,7 @@ def test_where_tensorflow_does_not_tell_what_stages_take_the_wait_is_told_and_wh
 def test_what_the_source_says_of_a_pipeline_stands_where_its_stages_could_not_be_measured() -> None:
     source = [Finding("map-before-batch", Place(PROGRAM, 20), "", "static", "high")]
     assert [f.rule for f in diagnose(untold(), all_rules(), source).findings] == ["input-bound", "map-before-batch"]
-    quick = replace(untold(), events=())
+    quick = replace(untold(), events=(), samples=())
     assert not diagnose(quick, all_rules(), source).findings  # it ran, and nothing waited for it
 
 
@@ -319,3 +319,25 @@ def test_two_lines_in_one_loop_have_one_cost_in_the_sentence() -> None:
     assert finding.cost is not None
     assert f"({words.duration(finding.cost.seconds)} of" in finding.message
     assert finding.message.endswith(f"With that of {PROGRAM}:15.")
+
+
+def test_a_loop_that_waits_for_a_queue_or_for_a_service_is_told_where() -> None:
+    queue = recording([LOOP], [sample("input", 6.0, 12), sample("compute", 3.0, 14)])
+    (finding,) = diagnose(queue, all_rules()).findings
+    assert (finding.rule, finding.place.line) == ("input-bound", 12)
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(6.0)
+
+    def asking(busy: float) -> Recording:
+        """Six of ten seconds go by on a line of Python, in a generator that the loop goes over."""
+        from_afar = replace(sample("python", 6.0, 3), stack=stack(3, 31, 10))
+        reading = loop(30, 32, [0.1] * 100, yields=True)
+        looks = tuple(0.5 * number for number in range(21))
+        cpu = Series("cpu", "seconds", looks, tuple(busy * at for at in looks))
+        return replace(recording([LOOP, reading], [from_afar, sample("compute", 3.0, 14)]), cpu=cpu)
+
+    (finding,) = diagnose(asking(busy=0.3), all_rules()).findings
+    assert (finding.rule, finding.place.line, finding.loop and finding.loop.line) == ("input-bound", 3, 10)
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(3.0), "only what is computed can go on meanwhile"
+    assert not diagnose(asking(busy=0.95), all_rules()).findings

@@ -269,11 +269,11 @@ def _inside(recording: Recording, event: Event, nodes: Iterable[Node], loop: Loo
     looks = [example["stages"][1]["buffered"] for example in event.examples if len(example["stages"]) > 1]
     empty = sum(not buffered for buffered in looks) > STARVED * len(looks)
     blocked = min(busy, running) if busy >= (MOST if empty else STARVED) * running else 0.0
-    idle = _idle(recording, loop)
-    return (min(blocked, idle), False) if idle >= STARVED * blocked > 0.0 else (blocked, True)
+    unused = idle(recording, loop)
+    return (min(blocked, unused), False) if unused >= STARVED * blocked > 0.0 else (blocked, True)
 
 
-def _idle(recording: Recording, loop: LoopRun) -> float:
+def idle(recording: Recording, loop: LoopRun) -> float:
     """Seconds of a loop in which this process used no core, at least; 0 where that is not known, or a device computes.
 
     A loop that was left and entered anew in between is none of these: what happened there is not its own.
