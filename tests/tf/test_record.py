@@ -340,6 +340,25 @@ def test_data_of_unknown_length_that_a_fit_waits_for(folder: Path) -> None:
     assert (finding.rule, finding.place.line, finding.confidence) == ("input-bound", 11, "medium")
 
 
+CLONED = """\
+    import tensorflow as tf
+
+    def copied(model):
+        return tf.keras.models.clone_model(model)
+
+    model = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(1)])
+    for _ in range(5):
+        copied(model)
+"""
+
+
+def test_a_copy_of_a_model_is_built_by_who_asks_for_it(folder: Path) -> None:
+    recording, _ = run(folder, "cloned.py", CLONED)
+    copies = [e for e in recording.of_kind("built") if e.place.line == 4 and e.totals.get("models")]
+    assert copies
+    assert all(event.count >= 5 for event in copies)
+
+
 def test_models_loaded_are_counted_once_each(keras: Made) -> None:
     recording, _ = keras
     load = one(recording, "load", 21)

@@ -47,12 +47,15 @@ def _dropped(tally: Tally) -> None:
 def _maker(frames: Frames) -> Stack:
     """The user's lines that made an object, from the one outside all constructors; none when a library made it."""
     frame: types.FrameType | None = sys._getframe(1)
+    by_library = False
     while frame is not None:
         code = frame.f_code
         if frames.shown(code.co_filename):
             if code.co_name != "__init__":  # a layer of the user's own model is part of that model
-                return frames.stack(frame)
+                return () if by_library else frames.stack(frame)
+        elif code.co_name == "clone_model":  # whoever calls it makes all that is in the copy
+            by_library = False
         elif code.co_name not in _CONSTRUCTORS and "applications" not in code.co_filename and not is_ours(frame):
-            return ()
+            by_library = True
         frame = frame.f_back
     return ()
