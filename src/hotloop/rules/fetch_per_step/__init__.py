@@ -3,8 +3,9 @@
 **Why**
 
 Each `session.run` computes what it fetches from the inputs on: `run(loss, feed)` and then `run(accuracy, feed)` go
-through the whole network twice, and hand the batch over twice. In graph code `K.eval` and `K.get_value` are such runs
-too. In eager code `.numpy()` and `float(...)` make Python wait for the device; on a CPU that costs nothing.
+through the whole network twice, and hand the batch over twice. In graph code `loss.eval(feed)`, `K.eval` and
+`K.get_value` are such runs too. In eager code `.numpy()` and `float(...)` make Python wait for the device; on a CPU
+that costs nothing.
 
 **Instead**
 
@@ -17,8 +18,8 @@ The second value must be seen after what the first one changed: the loss after t
 gives the loss before the update, as is usual. `.numpy()` and `float()` are named only with `--all`, and only in
 programs that mention a GPU: most often the value is needed, and only a measurement can tell what it costs. The fix
 joins the runs of a session; it is tried before it is written, because runs of their own draw random numbers of their
-own, and shown only where values after an update become those before it, or where a value is printed in each step, which
-every hundredth could do.
+own, and shown only where an update is near, whose values would become those before it, or where a value is printed in
+each step, which every hundredth could do. Calls of `eval` stay: the fix does not know which session is open there.
 """
 
 from __future__ import annotations
@@ -58,14 +59,17 @@ def check(project: Project) -> Iterator[Finding]:
 
 def _separate_runs(module: Module, project: Project) -> Iterator[Finding]:
     for group in groups(module, project):
-        second = group.calls[1]
+        second = group.runs[1].call
         found = in_loop(project, second.where)
         if found is None:
             continue
-        fetched = ", ".join(f"`{ast.unparse(call.node.args[0])}`" for call in group.calls)
+        fetched = ", ".join(f"`{ast.unparse(run.fetch)}`" for run in group.runs)
+        called = ast.unparse(second.node.func) if group.runs[1].session else second.last
         after = " (the others are then those before the update)" if group.trains else ""
+        if group.update is not None:
+            after = f", or with `{ast.unparse(group.update.fetch)}` where values before the update will do"
         message = (
-            f"{fetched} are fetched by {len(group.calls)} calls of `{ast.unparse(second.node.func)}` with the same "
+            f"{fetched} are fetched by {group.times} calls of `{called}` with the same "
             f"feed {each(found, second.place)}: each computes the network again. Fetch them in one call, as a "
             f"list{after}."
         )

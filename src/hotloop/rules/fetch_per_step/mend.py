@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.fetch_per_step.runs import Group, groups, updates
+from hotloop.rules.fetch_per_step.runs import Group, Run, groups, updates
 from hotloop.rules.fetch_per_step.seldom import show_seldom
 from hotloop.rules.moving import statements_around
-from hotloop.source.module import Call, names_read, names_stored
+from hotloop.source.module import names_read, names_stored
 from hotloop.source.rewrite import Refused
 from hotloop.source.splice import Splice
 
@@ -21,37 +21,75 @@ NOTHING = "_"
 
 def fetch_together(finding: Finding, project: Project) -> Fix:
     module = project.modules[finding.place.path]
-    group = next((g for g in groups(module, project) if g.calls[1].place == finding.place), None)
+    group = next((g for g in groups(module, project) if g.runs[1].call.place == finding.place), None)
     if group is None:
         return show_seldom(finding, project)
+    _require_runs_of_session(group)
     _require_quiet(group)
-    splice, first = Splice(module), group.calls[0]
-    parts = [part for call in group.calls for part in _fetched(call, splice)]
-    argument, statement = first.node.args[0], _statement(first)
-    run = splice.data[splice.span(first.node)[0] : splice.span(argument)[0]].decode()
-    rest = splice.data[splice.span(argument)[1] : splice.span(first.node)[1]].decode()
+    splice, first = Splice(module), group.runs[0]
+    inner = _names(group)
+    parts = [part for run in group.runs for part in _fetched(run, inner, splice)]
+    called, argument = splice.span(first.call.node), splice.span(first.fetch)
+    start, rest = splice.data[called[0] : argument[0]].decode(), splice.data[argument[1] : called[1]].decode()
     targets, fetches = ", ".join(target for target, _ in parts), ", ".join(fetch for _, fetch in parts)
-    if NOTHING in [target for target, _ in parts] and NOTHING in names_read(first.where.scope.node):
-        raise Refused("`_` is a name that is read here", statement)
-    splice.replace(splice.span(statement), f"{targets} = {run}[{fetches}]{rest}")
-    for call in group.calls[1:]:
-        splice.remove(_statement(call), statements_around(module, _statement(call)))
-    late = group.trains and not updates(group.calls[-1], project)
+    if NOTHING in [target for target, _ in parts] and NOTHING in names_read(first.call.where.scope.node):
+        raise Refused("`_` is a name that is read here", first.statement)
+    together = f"{targets} = {start}[{fetches}]{rest}"
+    if first.is_whole:
+        splice.replace(splice.span(first.statement), together)
+    else:
+        _put_before(first.statement, together, splice)
+    for run in group.runs:
+        if run in inner:
+            splice.replace(splice.span(run.call.node), inner[run])
+        elif run is not first:
+            splice.remove(run.statement, statements_around(module, run.statement))
+    if group.update is not None:  # their one run and the update's can still be one: only the reader can say
+        return splice.fix(f"fetch them in one run, with `{ast.unparse(group.update.fetch)}` too if you can", "advice")
+    late = group.trains and not updates(group.runs[-1], project)
     if late:
         return splice.fix("fetch them in one run: the values are then those before the update", "advice")
     return splice.fix("fetch them in one run", "verify")
 
 
-def _statement(call: Call) -> ast.Assign | ast.Expr:
-    statement = call.where.statement
-    if not isinstance(statement, ast.Assign | ast.Expr):
-        raise Refused("the run is part of a larger statement", call.node)
-    return statement
+def _require_runs_of_session(group: Group) -> None:
+    for run in group.runs:
+        if run.call.last == "eval":
+            names = ", ".join(ast.unparse(one.fetch) for one in group.runs)
+            session = run.session or "the session that is open there"
+            raise Refused(f"`eval` fetches one tensor: fetch [{names}] in one `run` of {session}", run.call.node)
+    if group.times > len(group.runs):
+        raise Refused("the same is fetched again: keep the first value under a name", group.runs[0].statement)
 
 
-def _fetched(call: Call, splice: Splice) -> list[tuple[str, str]]:
+def _names(group: Group) -> dict[Run, str]:
+    """What the values are called that had no name, because the run is part of a larger statement."""
+    scope = group.runs[0].call.where.scope.node
+    taken, found = {*names_read(scope), *names_stored(scope)}, {}
+    for run in group.runs:
+        if not run.is_whole:
+            fetch = run.fetch
+            last = fetch.attr if isinstance(fetch, ast.Attribute) else getattr(fetch, "id", "fetched")
+            base = f"{last.lower()}_value"
+            found[run] = next(name for n in range(1, 99) if (name := f"{base}{n if n > 1 else ''}") not in taken)
+            taken.add(found[run])
+    return found
+
+
+def _put_before(statement: ast.stmt, line: str, splice: Splice) -> None:
+    splice.lines_of(statement)  # refuses where others share its line
+    start = splice.span(statement)[0]
+    indent = splice.data[splice.at(statement.lineno, 0) : start]
+    splice.insert(start, line.encode() + splice.line_end + indent)
+
+
+def _fetched(run: Run, inner: dict[Run, str], splice: Splice) -> list[tuple[str, str]]:
     """What the run is asked for, and what each goes into."""
-    fetch, statement = call.node.args[0], _statement(call)
+    fetch, statement = run.fetch, run.statement
+    if run in inner:
+        if isinstance(fetch, ast.List | ast.Tuple):
+            raise Refused("its results are kept as one list", run.call.node)
+        return [(inner[run], splice.text(fetch))]
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if isinstance(statement, ast.Assign) and len(statement.targets) > 1:
         raise Refused("the result goes into several names", statement)
@@ -70,16 +108,17 @@ def _fetched(call: Call, splice: Splice) -> list[tuple[str, str]]:
 
 def _require_quiet(group: Group) -> None:
     """Values come earlier than before: nothing in between may look at their names, or make what is fetched."""
-    block = statements_around(group.calls[0].where.scope.module, _statement(group.calls[0]))
-    mine = [_statement(call) for call in group.calls]
+    block = statements_around(group.runs[0].call.where.scope.module, group.runs[0].statement)
+    mine = [run.statement for run in group.runs]
     between = block[block.index(mine[0]) : block.index(mine[-1])]
-    session = ast.unparse(getattr(group.calls[0].node.func, "value", group.calls[0].node.func))
+    session = group.runs[0].session
     for other in between:
         if other not in mine and any(ast.unparse(n) == session for n in ast.walk(other) if isinstance(n, ast.expr)):
             raise Refused(f"`{session}` is used in between", other)
-    for call, statement in zip(group.calls[1:], mine[1:], strict=True):
-        stored, needed = set(names_stored(statement)), names_read(call.node)
-        if isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name | ast.Tuple | ast.List):
+    for run, statement in zip(group.runs[1:], mine[1:], strict=True):
+        stored, needed = set(names_stored(statement)) if run.is_whole else set(), names_read(run.call.node)
+        target = statement.targets[0] if isinstance(statement, ast.Assign) and run.is_whole else None
+        if target is not None and not isinstance(target, ast.Name | ast.Tuple | ast.List):
             raise Refused("a result goes into something else than a name", statement)
         for earlier in between[: between.index(statement)] if statement in between else between:
             read = names_read(earlier) & stored
