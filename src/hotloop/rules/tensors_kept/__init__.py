@@ -3,8 +3,8 @@
 **Why**
 
 A tensor lives as long as something refers to it. A list of model outputs, activations, images or gradients grows by
-megabytes a step, on the GPU in the GPU's own memory, until there is none left. A list of scalar losses is small: a
-kilobyte a step.
+megabytes a step, on the GPU in the GPU's own memory, until there is none left. So does a list of tuples with the loss
+and the features, of which only the losses are read. A list of scalar losses is small: a kilobyte a step.
 
 **Instead**
 
@@ -29,8 +29,7 @@ from hotloop.model import Event, Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.tensors_kept.store import Store, uses
-from hotloop.rules.tensors_kept.tensors import size_of
-from hotloop.source.module import Call
+from hotloop.rules.tensors_kept.tensors import parts_of, size_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -53,18 +52,19 @@ def check(project: Project) -> Iterator[Finding]:
             store = Store.of(func.value, call, found, project) if found else None
             if found is None or store is None:
                 continue
-            judged = _judged(found, size, store, call)
+            several = parts_of(value, call.where.scope, project)
+            judged = _judged(found, size, uses(store, several))
             if judged:
+                what = "with its tensors" if several else "as a tensor"
                 message = (
-                    f"`{ast.unparse(value)}` is appended to `{store.spelled}` as a tensor {each(judged, call.place)} "
+                    f"`{ast.unparse(value)}` is appended to `{store.spelled}` {what} {each(judged, call.place)} "
                     f"and stays in memory. {_cure(size)}"
                 )
                 yield RULE.finding(call.place, message, **judged.where)
 
 
-def _judged(found: InLoop, size: str, store: Store, call: Call) -> InLoop | None:
+def _judged(found: InLoop, size: str, used: str) -> InLoop | None:
     """As sure as the later use makes us: all of it is needed (silence), a part, or nothing."""
-    used = uses(store, call)
     if used == "whole":
         return None
     if size == "scalar":
