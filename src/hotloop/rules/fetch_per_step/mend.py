@@ -1,4 +1,4 @@
-"""Several runs of a session with one feed become one run that fetches a list."""
+"""Several runs of a session with one feed become one run that fetches a list; parts of a tensor, those of an array."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.fetch_per_step.runs import Group, Run, groups, updates
+from hotloop.rules.fetch_per_step.rows import Reads, part_of
+from hotloop.rules.fetch_per_step.runs import PLAIN, Group, Run, groups, updates
 from hotloop.rules.fetch_per_step.seldom import show_seldom
 from hotloop.rules.moving import statements_around
-from hotloop.source.module import names_read, names_stored
+from hotloop.source.module import Call, names_read, names_stored
 from hotloop.source.rewrite import Refused
 from hotloop.source.splice import Splice
 
@@ -38,7 +39,7 @@ def fetch_together(finding: Finding, project: Project) -> Fix:
     if first.is_whole:
         splice.replace(splice.span(first.statement), together)
     else:
-        _put_before(first.statement, together, splice)
+        _put_before(first.statement, [together], splice)
     for run in group.runs:
         if run in inner:
             splice.replace(splice.span(run.call.node), inner[run])
@@ -64,23 +65,41 @@ def _require_runs_of_session(group: Group) -> None:
 
 def _names(group: Group) -> dict[Run, str]:
     """What the values are called that had no name, because the run is part of a larger statement."""
-    scope = group.runs[0].call.where.scope.node
-    taken, found = {*names_read(scope), *names_stored(scope)}, {}
+    taken, found = _names_in(group.runs[0].call), {}
     for run in group.runs:
         if not run.is_whole:
-            fetch = run.fetch
-            last = fetch.attr if isinstance(fetch, ast.Attribute) else getattr(fetch, "id", "fetched")
-            base = f"{last.lower()}_value"
-            found[run] = next(name for n in range(1, 99) if (name := f"{base}{n if n > 1 else ''}") not in taken)
-            taken.add(found[run])
+            found[run] = _new(f"{_word(run.fetch)}_value", taken)
     return found
 
 
-def _put_before(statement: ast.stmt, line: str, splice: Splice) -> None:
+def _names_in(call: Call) -> set[str]:
+    scope = call.where.scope.node
+    return {*names_read(scope), *names_stored(scope)}
+
+
+def _word(expr: ast.expr) -> str:
+    """`loss` of `net.loss`, `detection_boxes` of `out["detection_boxes"][0]`."""
+    match expr:
+        case ast.Attribute(attr=word) | ast.Name(id=word):
+            return word.lower()
+        case ast.Subscript(slice=ast.Constant(value=str() as word)) if word.isidentifier():
+            return word.lower()
+        case ast.Subscript(value=inner):
+            return _word(inner)
+    return "fetched"
+
+
+def _new(name: str, taken: set[str]) -> str:
+    found = next(new for n in range(1, 99) if (new := f"{name}{n if n > 1 else ''}") not in taken)
+    taken.add(found)
+    return found
+
+
+def _put_before(statement: ast.stmt, lines: list[str], splice: Splice) -> None:
     splice.lines_of(statement)  # refuses where others share its line
     start = splice.span(statement)[0]
     indent = splice.data[splice.at(statement.lineno, 0) : start]
-    splice.insert(start, line.encode() + splice.line_end + indent)
+    splice.insert(start, b"".join(line.encode() + splice.line_end + indent for line in lines))
 
 
 def _fetched(run: Run, inner: dict[Run, str], splice: Splice) -> list[tuple[str, str]]:
@@ -126,3 +145,22 @@ def _require_quiet(group: Group) -> None:
                 raise Refused(f"`{min(read)}` is still read as it was before", earlier)
             if set(names_stored(earlier)) & (needed | stored) - {NOTHING}:
                 raise Refused(f"`{min(set(names_stored(earlier)) & (needed | stored))}` is bound in between", earlier)
+
+
+def fetch_whole(reads: Reads) -> Fix:
+    """`scores[0][i].numpy()` becomes `scores_array[0][i]`, of an array that is fetched before the loop."""
+    first, loop = reads.calls[0], reads.found.loop.node
+    before = loop if isinstance(loop, ast.For) else first.where.statement
+    if not isinstance(before, (ast.For, *PLAIN)) or isinstance(first.where.scope.node, ast.Lambda):
+        raise Refused("there is no line before the loop: fetch the tensor by hand", first.node)
+    splice, taken = Splice(first.where.scope.module), _names_in(first)
+    arrays: dict[str, str] = {}
+    for call, tensor in zip(reads.calls, reads.tensors, strict=True):
+        text, part = splice.text(tensor), part_of(call)
+        if text not in arrays:
+            arrays[text] = _new(f"{_word(tensor)}_array", taken)
+        splice.replace(splice.span(tensor), arrays[text])
+        if call.last == "numpy" and part is not None:
+            splice.replace((splice.span(part)[1], splice.span(call.node)[1]), "")
+    _put_before(before, [f"{name} = {text}.numpy()" for text, name in arrays.items()], splice)
+    return splice.fix("fetch the whole tensor before the loop", "verify")

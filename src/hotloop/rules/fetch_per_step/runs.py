@@ -20,7 +20,7 @@ UPDATES = re.compile(
     r"train|optim|update|apply|assign|minimize|enqueue|initiali[sz]|\bstep\b|solver|iterator|next"
     r"|sync|copy"
 )
-DRAWS = re.compile(r"next|rand|sample|noise|draw|shuffle|pop|read|uniform|normal|choice|batch")
+DRAWS = re.compile(r"next|rand|sample|noise|draw|shuffle|pop|read|uniform|normal(?!i)|choice|batch")
 PLAIN = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return)
 # What is not computed, or not once, where the statement is.
 APART = (ast.Lambda, Comprehension, ast.IfExp, ast.BoolOp)
