@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recordings import PROGRAM, loop, memory, recording
+from recordings import PROGRAM, loop, memory, recording, sample
 
 from hotloop.diagnose import diagnose
 from hotloop.model import Event, LoopSummary, Place, Recording, Series, Symptom
@@ -361,3 +361,13 @@ def test_a_plain_jump_is_told_though_quick_steps_took_a_third_of_a_second(times:
     steps = [value / 20 for value in noisy(lambda x: 1.0 if x < 0.5 else times, n=700)]
     symptoms, _ = seen(ran(steps))
     assert [symptom.kind for symptom in symptoms] == ["slowed"] * told
+
+
+def test_a_callback_that_takes_longer_each_time_is_named_by_its_line() -> None:
+    steps = noisy(lambda x: 1 + 5 * x)
+    fit = loop(30, 30, steps, kind="fit", stack=(Place(PROGRAM, 30),))
+    called = replace(sample("library", sum(steps) / 2, 12), stack=(Place(PROGRAM, 12), Place(PROGRAM, 30)))
+    own = sample("compute", sum(steps) / 2, 30)
+    (finding,) = diagnose(recording([fit], [called, own]), all_rules()).findings
+    assert (finding.rule, finding.place.line) == ("growing-step", 12)
+    assert not diagnose(recording([fit], [replace(own, seconds=sum(steps))]), all_rules()).findings

@@ -259,8 +259,7 @@ def _inside(recording: Recording, event: Event, nodes: Iterable[Node], loop: Loo
     of it too, when the buffer behind the last stage was mostly found empty. Where the whole process computed nothing
     meanwhile, it is sure.
     """
-    called = (s for s in recording.samples if s.stack[-len(loop.stack) :] == loop.stack)
-    traced = sum(s.seconds for s in called if s.phase in PREPARES)
+    traced = sum(s.seconds for s in measured.within(recording, loop) if s.phase in PREPARES)
     running = max(0.0, loop.seconds - traced)
     between = event.totals.get("between", 0.0)
     if between > SEEN * running:

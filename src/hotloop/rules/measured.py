@@ -183,7 +183,12 @@ def told(
 
 def within(recording: Recording, loop: LoopRun, samples: Iterable[Sample] | None = None) -> list[Sample]:
     """The samples that fell into a loop."""
-    return [s for s in (recording.samples if samples is None else samples) if loop in recording.loops_around(s.stack)]
+    return [s for s in (recording.samples if samples is None else samples) if is_in(recording, loop, s.stack)]
+
+
+def is_in(recording: Recording, loop: LoopRun, stack: tuple[Place, ...]) -> bool:
+    """Whether code with that stack ran in a loop; in one of Keras, below the line that called it."""
+    return stack[-len(loop.stack) :] == loop.stack if loop.stack else loop in recording.loops_around(stack)
 
 
 def outside_keras(recording: Recording, samples: Iterable[Sample]) -> list[Sample]:
