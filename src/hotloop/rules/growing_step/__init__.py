@@ -50,8 +50,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         yield measured.told(
             RULE, recording, place, extra,
             f"Steps took {words.duration(line.start)} at first and {words.duration(line.end)} at the end {{cost}}, for "
-            f"no reason that is known. More than on any other, {words.duration(spent)}, went by on this line ({phase}): "
-            "look for what grows there.",
+            f"no reason that is known. More than on any other, {words.duration(spent)}, went by on this line "
+            f"({phase}): look for what grows there.",
             loop,
             [Evidence("at first", line.start, "s/step"), Evidence("at the end", line.end, "s/step")],
             confidence="low",
