@@ -6,9 +6,12 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from hotloop.source.module import Call
+from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.module import Call, Scope, names_read
+from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
+    from hotloop.rules.loops import InLoop
     from hotloop.source import Project
 
 BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
@@ -23,3 +26,24 @@ def is_row_of_batch(data: ast.expr, call: Call, project: Project) -> bool:
     if isinstance(iterable, ast.Call) and project.name_of(iterable.func, scope) in ("enumerate", "zip", "tqdm.tqdm"):
         return any(BATCH.search(ast.unparse(a)) for a in iterable.args) and not BATCH.search(data.id)
     return BATCH.search(ast.unparse(iterable)) is not None and not BATCH.search(data.id)
+
+
+def is_batch(
+    data: ast.expr, scope: Scope, found: InLoop, chain: tuple[Call, ...], project: Project, depth: int = 0
+) -> bool:
+    """Named or drawn as a batch: `x_batch`, rows of `random.sample(memory, 32)`, here or where the loop calls us."""
+    if BATCH.search(ast.unparse(data)):
+        return True
+    if depth > 3:
+        return False
+    for name in names_read(data):
+        for binding in scope.bindings.get(name, []):
+            if binding.kind == "parameter" and chain:
+                argument = argument_for(chain[-1], scope, name)
+                caller = chain[-1].where.scope
+                if argument is not None and is_batch(argument, caller, found, chain[:-1], project, depth + 1):
+                    return True
+            elif binding.value is not None and (chain or stands_in(binding.where, found.loop)):
+                if is_batch(binding.value, scope, found, chain, project, depth + 1):
+                    return True
+    return False

@@ -29,14 +29,13 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.batches import BATCH, is_row_of_batch
+from hotloop.rules.batches import is_batch, is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.many_rows import holds_many
 from hotloop.rules.rows import holds_model, is_wide, one_row
-from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.heat import number
-from hotloop.source.module import Call, Scope, names_read
-from hotloop.source.project import argument_for
+from hotloop.source.module import Call
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -84,32 +83,13 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> tupl
         data = data.elts[0]  # a model of several inputs
     if one_row(data, scope, found, project) or is_row_of_batch(data, call, project):
         return found, "one example"
-    if is_wide(data, scope, project) or _is_batch(data, scope, found, found.chain, project):
+    if is_wide(data, scope, project) or is_batch(data, scope, found, found.chain, project):
         return found, "one batch"
+    if holds_many(data, scope, project):
+        return None
     if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
         return found.lowered().lowered(), "what may be a single batch"
     return None
-
-
-def _is_batch(
-    data: ast.expr, scope: Scope, found: InLoop, chain: tuple[Call, ...], project: Project, depth: int = 0
-) -> bool:
-    """Named or drawn as a batch: `x_batch`, rows of `random.sample(memory, 32)`, here or where the loop calls us."""
-    if BATCH.search(ast.unparse(data)):
-        return True
-    if depth > 3:
-        return False
-    for name in names_read(data):
-        for binding in scope.bindings.get(name, []):
-            if binding.kind == "parameter" and chain:
-                argument = argument_for(chain[-1], scope, name)
-                caller = chain[-1].where.scope
-                if argument is not None and _is_batch(argument, caller, found, chain[:-1], project, depth + 1):
-                    return True
-            elif binding.value is not None and (chain or stands_in(binding.where, found.loop)):
-                if _is_batch(binding.value, scope, found, chain, project, depth + 1):
-                    return True
-    return False
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:

@@ -6,6 +6,9 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
+from hotloop.rules.batches import is_batch
+from hotloop.rules.loops import in_loop
+from hotloop.rules.many_rows import may_be_more, rows_of
 from hotloop.rules.moving import call_at
 from hotloop.rules.on_batch import argument_names, refuse_data, refuse_own_method, renamed_call
 from hotloop.source.heat import number
@@ -49,24 +52,23 @@ def _require_one_step(call: Call, project: Project) -> None:
     epochs = call.argument(3, "epochs")
     if epochs is not None and number(epochs, scope, project) != 1:
         raise Refused(f"`epochs={ast.unparse(epochs)}` takes more than one step on the same batch", call.node)
-    size = call.argument(2, "batch_size")
-    width = _width(call.argument(0, "x"), call, project)
-    if width is None or (size is not None and ast.unparse(size) == ast.unparse(width)):
+    size, data = call.argument(2, "batch_size"), call.argument(0, "x")
+    if size is not None and not may_be_more(call, size, project):
         return
-    rows = number(width, scope, project)
+    width = rows_of(data, scope, project)
+    rows = number(width, scope, project) if width is not None else None
     most = number(size, scope, project) if size is not None else ROWS
     if rows is not None and most is not None and rows > most:
         raise Refused(f"`fit` takes several steps on {rows:,.0f} rows: {most:,.0f} at a time", call.node)
+    if size is not None and (width is not None or not _is_batch(call, project)):
+        more = f"there may be more rows than `batch_size={ast.unparse(size)}`"
+        raise Refused(f"{more}, and `fit` then takes several steps", call.node)
 
 
-def _width(data: ast.expr | None, call: Call, project: Project) -> ast.expr | None:
-    """`BATCH` of `x[i : i + BATCH]`."""
-    if isinstance(data, ast.Name):
-        known = project.literal(data.id, call.where.scope)
-        data = known[0] if known else None
-    index = data.slice if isinstance(data, ast.Subscript) else None
-    upper = index.upper if isinstance(index, ast.Slice) else None
-    return upper.right if isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add) else None
+def _is_batch(call: Call, project: Project) -> bool:
+    """Named or drawn as one batch: whether it is shows when the fix is tried."""
+    data, found = call.argument(0, "x"), in_loop(project, call.where)
+    return data is not None and found is not None and is_batch(data, call.where.scope, found, found.chain, project)
 
 
 # -- what becomes of the history ---------------------------------------------------------------------------------------

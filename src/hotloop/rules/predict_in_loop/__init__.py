@@ -13,7 +13,9 @@ Collect the examples and call `predict` once on the whole array. Where they come
 
 **Not when**
 
-Each call gets a whole data set (a validation set per epoch, a fold). There the fixed cost disappears in the work.
+Each call gets a whole data set (a validation set per epoch, a fold, a file, a table). There the fixed cost disappears
+in the work. A `batch_size` keeps apart what does not fit in memory together: the fix leaves a call that has one alone,
+unless its rows are seen to be no more than that.
 """
 
 from __future__ import annotations
@@ -25,11 +27,13 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.batches import is_row_of_batch
+from hotloop.rules.batches import is_batch, is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.many_rows import holds_many, may_be_more
 from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
+from hotloop.source.heat import number
 from hotloop.source.module import Call
 
 if TYPE_CHECKING:
@@ -80,9 +84,15 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLo
     scope = call.where.scope
     if is_wide(data, scope, project):
         return None
-    if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
+    if not varies(data, scope, found.loop, found.chain, project, calls_vary=True):
+        return None
+    if is_batch(data, scope, found, found.chain, project):
         return found.lowered()
-    return None
+    if holds_many(data, scope, project):
+        return None
+    size = call.argument(1, "batch_size")  # whoever says one has more rows than that; of one row, often 1
+    in_batches = size is not None and number(size, scope, project) != 1 and may_be_more(call, size, project)
+    return found.lowered().lowered() if in_batches else found.lowered()
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
