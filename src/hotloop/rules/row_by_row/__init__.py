@@ -15,7 +15,9 @@ higher than for a row. `tf.vectorized_map(f, x)` in place of `tf.map_fn(f, x)` d
 **Not when**
 
 The function decides by what it sees, works on rows of different lengths, decodes images or text, or draws random
-numbers. Nor when all rows at once do not fit in memory: `map_fn` holds one row's intermediate results at a time.
+numbers. Nor when all rows at once do not fit in memory: `map_fn` holds one row's intermediate results at a time. Where
+each row is broadcast against another array (its distance to every point of a set), rows times points times numbers are
+held at once: write it with a matrix product, or take some hundred rows at a time. The fix leaves these alone.
 """
 
 from __future__ import annotations
@@ -29,9 +31,10 @@ from hotloop.model import Confidence, Cost, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
+from hotloop.rules.row_by_row.memory import met_by_row, met_in_function
 from hotloop.rules.vectors import index_of, is_batched, is_batched_function, is_tensor, only_indexes, rows_taken
 from hotloop.source.heat import loop_heat
-from hotloop.source.module import Call, Loop, Module, names_read, place_of
+from hotloop.source.module import Call, Loop, Module, names_read, names_stored, place_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -70,11 +73,21 @@ def _mapped(call: Call, project: Project) -> Iterator[Finding]:
     sure: Confidence = "high" if found is not None and found.confidence == "high" else "medium"
     if any(keyword.arg in SPARING for keyword in call.node.keywords):
         sure = "low"
+    met = met_in_function(passed.scope, project)
+    cure = _in_parts(met) if met else "Write it for the whole tensor, or use `tf.vectorized_map`."
     message = (
         f"`{ast.unparse(call.node.func)}` runs its function once per row of `{_short(rows)}`, and all that it does "
-        "works on whole batches. Write it for the whole tensor, or use `tf.vectorized_map`."
+        f"works on whole batches. {cure}"
     )
+    sure = "medium" if met and sure == "high" else sure
     yield RULE.finding(call.place, message, **outside_loops(call.where, sure))
+
+
+def _in_parts(met: str) -> str:
+    return (
+        f"Write it for many rows, but not for all at once if every row with all of `{met}` may not fit in memory: "
+        "some hundred at a time."
+    )
 
 
 def _short(expr: ast.expr) -> str:
@@ -97,11 +110,13 @@ def _joined(call: Call, module: Module, project: Project) -> Iterator[Finding]:
         return
     found = _over_rows(loop, work, project) if loop else None
     if found:
+        met = met_by_row(work, set(names_stored(found.loop.node)), found.loop.where.scope, project)
         place = place_of(module, found.loop.node if not isinstance(parts, ast.ListComp) else call.node)
         message = (
             f"Rows are worked on one by one {each(found, place)} and put together by `{ast.unparse(call.node.func)}`: "
-            "these ops take all rows at once. Write it for the whole tensor."
+            f"these ops take all rows at once. {_in_parts(met) if met else 'Write it for the whole tensor.'}"
         )
+        found = found.lowered() if met and found.confidence == "high" else found
         yield RULE.finding(place, message, **found.where)
 
 

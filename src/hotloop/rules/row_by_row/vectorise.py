@@ -9,6 +9,7 @@ from hotloop.model import Finding, Fix
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import call_at, names_in, statements_around, tensorflow_name
 from hotloop.rules.on_batch import argument_names
+from hotloop.rules.row_by_row.memory import met_by_row, met_in_function
 from hotloop.rules.single_rows import all_of
 from hotloop.rules.vectors import index_of, rows_taken
 from hotloop.source.module import Call, Comprehension, Loop, Scope
@@ -30,7 +31,7 @@ def vectorise(finding: Finding, project: Project) -> Fix:
         return rewriter.fix("work on all rows at once", "verify")
     call = call_at(module, finding.place)
     if call.last == "map_fn":
-        _mapped(rewriter, call, _vectorised(call.where.scope))
+        _mapped(rewriter, call, _vectorised(call.where.scope), project)
     else:
         _stacked(rewriter, call, project)
     return rewriter.fix("work on all rows at once", "verify")
@@ -40,11 +41,20 @@ def _vectorised(scope: Scope) -> str:
     return f"{tensorflow_name(scope)}.vectorized_map"
 
 
-def _mapped(rewriter: Rewriter, call: Call, vectorised: str) -> None:
+def _refuse_large(met: str, node: ast.expr) -> None:
+    if met:
+        raise Refused(f"every row at once with all of `{met}` may not fit in memory: take some rows at a time", node)
+
+
+def _mapped(rewriter: Rewriter, call: Call, vectorised: str, project: Project) -> None:
     names = argument_names(call.node, MAP, "map_fn")
     for name in names:
         if name not in ("fn", "elems") and name not in DROPPED:
             raise Refused(f"`{name}` says how to save memory, and all rows at once need more of it", call.node)
+    function = call.argument(0, "fn")
+    passed = project.resolve(function, call.where.scope) if function is not None else None
+    if passed is not None and passed.kind == "function" and passed.scope is not None:
+        _refuse_large(met_in_function(passed.scope, project), call.node)
     found: Any = rewriter.expression(call.node)
     kept = [a for a, name in zip(found.args, names, strict=True) if name in ("fn", "elems")]
     kept[-1] = kept[-1].with_changes(
@@ -78,6 +88,7 @@ def _on_all_rows(rewriter: Rewriter, join: Call, loop: Loop, work: ast.expr, pro
         raise Refused("the rows are counted in a way that cannot be seen", join.node)
     if not isinstance(counted, ast.Call) or len(counted.args) != 1:
         raise Refused("the rows are not counted from the first", join.node)
+    _refuse_large(met_by_row([work], {index}, scope, project), join.node)
     taken = list(rows_taken(work, index, scope, project))
     wholes: list[str] = []
     for whole, row in taken:
