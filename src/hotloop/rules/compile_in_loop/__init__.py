@@ -9,8 +9,9 @@ the whole step again: over a hundred milliseconds for a small model, and each of
 **Instead**
 
 Compile once, before the loop. What the loop changes can be changed in the compiled model:
-`model.optimizer.learning_rate` takes a new value, a `keras.Variable` can weigh a loss, two models can share layers of
-which only one trains them.
+`model.optimizer.learning_rate` takes a new value, a `keras.Variable` can weigh a loss. Where two models train in turns
+and `trainable` keeps the one's weights from the other, give each a training step of its own, which applies the
+gradients of its own variables only.
 
 **Not when**
 
@@ -28,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
+from hotloop.rules.compile_in_loop.advice import advice
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.rows import holds_model
 from hotloop.source.flow import in_loop as stands_in
@@ -56,7 +58,7 @@ def check(project: Project) -> Iterator[Finding]:
             found = found if sure else found.lowered()
             message = (
                 f"`{ast.unparse(func)}` is called {each(found, call.place)}: the training step is traced again each "
-                "time. Compile once, before the loop, and change the learning rate in `model.optimizer`."
+                f"time. {advice(call, found, project)}"
             )
             yield RULE.finding(call.place, message, **found.where)
 
