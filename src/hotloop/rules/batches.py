@@ -47,3 +47,12 @@ def is_batch(
                 if is_batch(binding.value, scope, found, chain, project, depth + 1):
                     return True
     return False
+
+
+def is_data_set(data: ast.expr, scope: Scope, project: Project) -> bool:
+    """A `tf.data.Dataset`, as far as source shows."""
+    values = [data]
+    if isinstance(data, ast.Name):
+        bound = project.bindings(data.id, scope)
+        values += [b.value for b in bound if b.value is not None and b.kind in ("assign", "walrus")]
+    return any(project.name_of(value, scope).startswith("tf.data.") for value in values)

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.batches import is_batch, is_row_of_batch
+from hotloop.rules.batches import is_batch, is_data_set, is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.many_rows import holds_many
 from hotloop.rules.rows import holds_model, is_wide, one_row
@@ -85,7 +85,7 @@ def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> tupl
         return found, "one example"
     if is_wide(data, scope, project) or is_batch(data, scope, found, found.chain, project):
         return found, "one batch"
-    if holds_many(data, scope, project):
+    if holds_many(data, scope, project) or is_data_set(data, scope, project):
         return None
     if varies(data, scope, found.loop, found.chain, project, calls_vary=True):
         return found.lowered().lowered(), "what may be a single batch"
