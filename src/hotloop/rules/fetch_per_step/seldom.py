@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
 from hotloop.rules.moving import call_at
+from hotloop.source.heat import trips
 from hotloop.source.module import Loop, last_name
 from hotloop.source.rewrite import Refused
 from hotloop.source.splice import Splice
@@ -14,6 +15,7 @@ from hotloop.source.splice import Splice
 if TYPE_CHECKING:
     from hotloop.source import Project
 
+SELDOM = 10  # steps, of fewer than a hundred
 SHOWS = {"print", "info", "debug", "write", "set_postfix", "set_description"}
 
 
@@ -25,13 +27,21 @@ def show_seldom(finding: Finding, project: Project) -> Fix:
         raise Refused("which steps need the value only you can say: read it every hundred steps, or after the loop")
     if loop is None or not isinstance(loop.node, ast.For) or statement not in loop.node.body:
         raise Refused("it is not shown in each step of a plain `for`", statement)
+    every = _every(trips(loop, project), statement)
     splice, counter = Splice(call.where.scope.module), _counter(loop)
     start = splice.span(statement)[0]
     indent = splice.data[splice.at(statement.lineno, 0) : start]
     unit = indent[len(splice.data[splice.at(loop.node.lineno, 0) : splice.span(loop.node)[0]]) :]
     splice.lines_of(statement)  # refuses where others share its line
-    splice.insert(start, f"if {counter} % 100 == 0:".encode() + splice.line_end + indent + unit)
-    return splice.fix("look every hundred steps: you see less, so for you to decide", "advice")
+    splice.insert(start, f"if {counter} % {every} == 0:".encode() + splice.line_end + indent + unit)
+    return splice.fix(f"look every {every} steps: you see less, so for you to decide", "advice")
+
+
+def _every(steps: float | None, statement: ast.stmt) -> int:
+    """So that a loop of few steps is still looked at some times."""
+    if steps is not None and steps < 2 * SELDOM:
+        raise Refused(f"the loop has {steps:,.0f} steps: few enough to look at each", statement)
+    return 100 if steps is None or steps >= 100 else SELDOM
 
 
 def _counter(loop: Loop) -> str:
