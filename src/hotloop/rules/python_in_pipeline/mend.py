@@ -49,8 +49,12 @@ def to_slices(finding: Finding, project: Project) -> Fix:
 
 def _generator(call: Call, project: Project) -> Scope:
     argument = call.argument(0, "generator")
-    value = project.resolve(argument, call.where.scope) if isinstance(argument, ast.Name) else None
+    value = project.resolve(argument, call.where.scope) if argument is not None else None
     scope = value.scope if value is not None and value.kind == "function" else None
+    if scope is not None and isinstance(argument, ast.Call):
+        _row(scope)  # what it does comes before how it is made
+        raise Refused(f"`{ast.unparse(argument.func)}` makes the generator of what it is given", argument)
+    scope = scope if isinstance(argument, ast.Name) else None
     if scope is None or not isinstance(scope.node, ast.FunctionDef) or scope.module is not call.where.scope.module:
         raise Refused("the generator is not a plain function of this file", argument or call.node)
     if scope.parameters or scope.decorators or scope.node.args.vararg or scope.node.args.kwarg:
