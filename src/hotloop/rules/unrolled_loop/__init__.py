@@ -16,8 +16,9 @@ outside.
 **Not when**
 
 The loop is short (the layers of a network), or its steps must be different Python: other layers, other shapes. A short
-unrolled loop even runs faster. The fix writes `tf.range` where the counter may be a tensor and nothing in the loop must
-run in Python; whether shapes and dtypes stay the same shows when it is tried.
+unrolled loop even runs faster. Where each step calls a model on one example of a batch, the batch is to be given at
+once, and that is what is named. The fix writes `tf.range` where the counter may be a tensor and nothing in the loop
+must run in Python; whether shapes and dtypes stay the same shows when it is tried.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import outside_loops
+from hotloop.rules.single_examples import called_on_example
 from hotloop.source.heat import trips
 from hotloop.source.module import Loop, names_read
 from hotloop.source.project import loops_of
@@ -63,7 +65,7 @@ def check(project: Project) -> Iterator[Finding]:
             if loop.where.scope.name in TRACED_ELSEWHERE or loop.where.scope.yields or _per_example(loop):
                 continue
             ops = _Ops(loop, project)
-            if not ops.any:
+            if not ops.any or _takes_examples(loop, project):
                 continue
             confidence: Confidence = "high" if steps >= SURELY or ops.large else "medium"
             fields = outside_loops(loop.where, confidence)
@@ -102,6 +104,12 @@ def _leaves_early(node: ast.AST) -> bool:
 def _per_example(loop: Loop) -> bool:
     """`for i in range(batch_size)`: the ailment there is that examples come one at a time."""
     return loop.iterable is not None and re.search(r"batch", ast.unparse(loop.iterable).lower()) is not None
+
+
+def _takes_examples(loop: Loop, project: Project) -> bool:
+    """The same ailment, of a model that gets row number `i` of the batch in each step."""
+    found = (called_on_example(call, project) for call in loop.where.scope.module.calls)
+    return any(one is not None and one.loop is loop and one.confidence != "low" for one in found)
 
 
 class _Ops:
