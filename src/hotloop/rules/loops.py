@@ -9,7 +9,7 @@ from hotloop.model import Confidence, Place
 from hotloop.rules.timing import is_dialogue, is_timing
 from hotloop.source.heat import Heat, heat, hottest
 from hotloop.source.module import Call, Context, Loop
-from hotloop.source.project import Project
+from hotloop.source.project import Project, Running
 
 FAR = 2
 
@@ -47,10 +47,15 @@ def in_loop(project: Project, where: Context) -> InLoop | None:
 
 def in_loops(project: Project, where: Context) -> list[InLoop]:
     """Every way that code runs in loops, the hottest first: what one caller needs may be another's mistake."""
+    return [found for _, found in ways(project, where)]
+
+
+def ways(project: Project, where: Context) -> list[tuple[Running, InLoop]]:
+    """The same, each with all of its loops."""
     if project.traced(where):
         return []
-    found = [_judged(project, where, *heat(running, project)) for running in project.running(where)]
-    return sorted(found, key=lambda one: (("hot", "warm", "cold").index(one.heat), len(one.chain)))
+    found = [(running, _judged(project, where, *heat(running, project))) for running in project.running(where)]
+    return sorted(found, key=lambda one: (("hot", "warm", "cold").index(one[1].heat), len(one[1].chain)))
 
 
 def _judged(project: Project, where: Context, heat: Heat, loop: Loop, chain: tuple[Call, ...]) -> InLoop:

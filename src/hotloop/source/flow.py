@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import ast
 
-from hotloop.source.heat import FEW, trips
+from hotloop.source.heat import FEW, number, trips
 from hotloop.source.module import Binding, Call, Context, Loop, Scope, names_read
-from hotloop.source.project import Project, argument_for, loops_of
+from hotloop.source.plain import (
+    KEEPS,
+    NUMBER_CALLS,
+    call_of,
+    called_function,
+    counts,
+    holds_numbers,
+    is_array,
+    is_number,
+)
+from hotloop.source.project import Project, Running, argument_for, loops_of
 
-NUMBER_CALLS = {
-    "float", "int", "len", "round", "abs", "min", "max", "sum", "pow", "time.time", "time.perf_counter",
-    "random.random", "random.uniform", "random.randint", "random.gauss", "random.choice",
-}  # fmt: skip
+DEPTH = 6  # of following a number
+
 # Calls whose result is new each time although their arguments are not.
 FRESH_CALLS = {
     "next", "input", "time.time", "time.perf_counter", "tf.train.latest_checkpoint", "tf.train.get_checkpoint_state",
@@ -152,57 +160,158 @@ def _spelled(node: ast.Attribute | ast.Subscript) -> str:
 
 def changing_number(expr: ast.expr, where: Context, project: Project) -> Loop | None:
     """The loop in which `expr` is a Python number that takes a new value each step; None when it is not one."""
-    loops = list(loops_of(where))
-    for loop in loops:
-        if _changes(expr, where.scope, loop, project, 0):
+    loops = tuple(loops_of(where))
+    found = changing_along(expr, where.scope, Running(loops, ((),) * len(loops)), project)
+    return found[0] if found else None
+
+
+def changing_along(
+    expr: ast.expr, scope: Scope, running: Running, project: Project
+) -> tuple[Loop, tuple[Call, ...]] | None:
+    """The same of one way in which code runs in loops, and the calls that lead there from the loop.
+
+    What a caller hands over has to be seen to be a number; of what stands in the loop itself it is enough that
+    nothing says otherwise.
+    """
+    for loop, chain in zip(running.loops, running.chains, strict=True):
+        if chain and not is_number(expr, scope, chain, project):
+            continue
+        if _Changes(loop, project).of(expr, scope, chain, 0):
             steps = trips(loop, project)
-            return loop if steps is None or steps >= FEW else None
+            return (loop, chain) if steps is None or steps >= FEW else None
     return None
 
 
-def _changes(expr: ast.expr, scope: Scope, loop: Loop, project: Project, depth: int) -> bool:
-    if depth > 6:
-        return False
-    if isinstance(expr, ast.Name):
-        return _name_changes(expr.id, scope, loop, project, depth)
-    if isinstance(expr, ast.Attribute):
-        return _attribute_changes(expr, scope, loop, project, depth)
-    if isinstance(expr, ast.BinOp):
-        sides = (expr.left, expr.right)
-        if any(_is_array(side, scope, project, depth) for side in sides):
+class _Changes:
+    """Whether an expression is a number that changes from step to step; code is reached through a chain of calls."""
+
+    def __init__(self, loop: Loop, project: Project) -> None:
+        self.loop, self.project = loop, project
+
+    def of(self, expr: ast.expr, scope: Scope, chain: tuple[Call, ...], depth: int) -> bool:
+        if depth > DEPTH:
             return False
-        return any(_changes(side, scope, loop, project, depth + 1) for side in sides)
-    if isinstance(expr, ast.UnaryOp):
-        return _changes(expr.operand, scope, loop, project, depth + 1)
-    if isinstance(expr, ast.IfExp):
-        return any(_changes(side, scope, loop, project, depth + 1) for side in (expr.body, expr.orelse))
-    if isinstance(expr, ast.Call):
-        name = project.name_of(expr.func, scope)
+        match expr:
+            case ast.Name():
+                return self._handed(expr.id, scope, chain, depth) if chain else self._name(expr.id, scope, depth)
+            case ast.Attribute():
+                return self._attribute(expr, scope, chain, depth)
+            case ast.BinOp():
+                sides = (expr.left, expr.right)
+                if any(is_array(side, scope, self.project, depth) for side in sides) or self._takes_few(expr, scope):
+                    return False
+                return any(self.of(side, scope, chain, depth + 1) for side in sides)
+            case ast.UnaryOp():
+                return self.of(expr.operand, scope, chain, depth + 1)
+            case ast.IfExp():
+                return any(self.of(side, scope, chain, depth + 1) for side in (expr.body, expr.orelse))
+            case ast.Subscript():
+                listed = holds_numbers(expr.value, scope, self.project)
+                return listed and self.of(expr.slice, scope, chain, depth + 1)
+            case ast.Call():
+                return self._call(expr, scope, chain, depth)
+        return False
+
+    def _takes_few(self, expr: ast.BinOp, scope: Scope) -> bool:
+        """`step % 2`, and `epoch // 30` of 90: a trace for each of these is what one may want."""
+        by = number(expr.right, scope, self.project)
+        if by is None or not isinstance(expr.op, ast.Mod | ast.FloorDiv):
+            return False
+        if isinstance(expr.op, ast.Mod):
+            return 0 < by < FEW
+        steps = trips(self.loop, self.project)
+        return by > FEW if steps is None else steps < FEW * by
+
+    def _call(self, expr: ast.Call, scope: Scope, chain: tuple[Call, ...], depth: int) -> bool:
+        name = self.project.name_of(expr.func, scope)
         if name in ("time.time", "time.perf_counter") or name.startswith("random."):
             return True
+        if name in KEEPS and any(is_array(a, scope, self.project, depth) for a in expr.args):
+            return False
         if name in NUMBER_CALLS or name.startswith("math."):
-            return any(varies(a, scope, loop, (), project) for a in expr.args)
-    return False
+            return any(varies(a, scope, self.loop, chain, self.project) for a in expr.args)
+        callee = called_function(expr, scope, self.project)
+        if callee is None or not is_number(expr, scope, chain, self.project):
+            return False
+        inner = (*chain, call_of(expr, scope))
+        return any(self.of(returned, callee, inner, depth + 1) for returned in callee.returns)
 
-
-def _name_changes(name: str, scope: Scope, loop: Loop, project: Project, depth: int) -> bool:
-    bindings = [b for b in project.bindings(name, scope) if b.where.scope is scope]
-    inside = [b for b in bindings if in_loop(b.where, loop)]
-    for binding in inside:
-        if binding.kind == "target" and binding.where.loop is loop and _counts(name, loop, project):
-            return True
-        if binding.kind == "augment" and binding.value is not None and not _renewed(name, inside):
-            start = [b for b in bindings if b.kind == "assign" and b.value is not None]
-            return bool(start) and not any(
-                _is_array(b.value, scope, project, depth) for b in (*start, binding) if b.value
-            )
-        if binding.kind in ("assign", "walrus") and binding.value is not None:
-            if name in names_read(binding.value):  # lr = lr * decay
-                if not _renewed(name, inside):
-                    return not _is_array(binding.value, scope, project, depth)
-            elif _changes(binding.value, scope, loop, project, depth + 1):
+    def _name(self, name: str, scope: Scope, depth: int) -> bool:
+        loop, project = self.loop, self.project
+        bindings = [b for b in project.bindings(name, scope) if b.where.scope is scope]
+        inside = [b for b in bindings if in_loop(b.where, loop)]
+        for binding in inside:
+            if binding.kind == "target" and binding.where.loop is loop and counts(name, loop, project):
                 return True
-    return False
+            if binding.kind == "augment" and binding.value is not None and not _renewed(name, inside):
+                start = [b for b in bindings if b.kind == "assign" and b.value is not None]
+                return bool(start) and not any(
+                    is_array(b.value, scope, project, depth) for b in (*start, binding) if b.value
+                )
+            if binding.kind in ("assign", "walrus") and binding.value is not None:
+                if name in names_read(binding.value):  # lr = lr * decay
+                    if not _renewed(name, inside):
+                        return not is_array(binding.value, scope, project, depth)
+                elif self.of(binding.value, scope, (), depth + 1):
+                    return True
+        return False
+
+    def _handed(self, name: str, scope: Scope, chain: tuple[Call, ...], depth: int) -> bool:
+        """A name of a function that the loop calls: what it is given, what it makes of that, a name of the loop."""
+        owner = scope.owner(name)
+        if owner is not None and owner is not scope:
+            counted = name in scope.outer_names and any(
+                b.kind == "augment" and b.where.scope is scope for b in owner.bound(name)
+            )
+            return counted or (owner is self.loop.where.scope and self._name(name, owner, depth + 1))
+        for binding in scope.bound(name):
+            if binding.kind == "parameter":
+                argument = argument_for(chain[-1], scope, name)
+                if argument is not None and self.of(argument, chain[-1].where.scope, chain[:-1], depth + 1):
+                    return True
+            elif binding.kind in ("assign", "walrus", "augment") and binding.value is not None:
+                if name not in names_read(binding.value) and self.of(binding.value, scope, chain, depth + 1):
+                    return True
+        return False
+
+    def _attribute(self, expr: ast.Attribute, scope: Scope, chain: tuple[Call, ...], depth: int) -> bool:
+        """`self.tau`, where the loop, or a method that it calls, makes `self.tau` of its own old value."""
+        owner = self.project.resolve(expr.value, scope)
+        home = owner.scope if owner is not None and owner.kind == "object" else None
+        if home is None:
+            return False
+        of_self = scope.is_method and scope.parent is home
+        for binding in home.set_on_self(expr.attr):
+            if binding.value is None or is_array(binding.value, binding.where.scope, self.project, depth):
+                continue
+            callers = self.project.callers(binding.where.scope)
+            here = [binding.where, *[call.where for call in callers]] if of_self and not chain else []
+            if _made_of_itself(binding) and any(at.scope is scope and in_loop(at, self.loop) for at in here):
+                return True
+            if self._is_set(binding, depth) and is_number(expr, scope, chain, self.project):
+                return True
+        return self._is_set_here(expr.attr, home) and is_number(expr, scope, chain, self.project)
+
+    def _is_set(self, binding: Binding, depth: int) -> bool:
+        """Whether each step sets the attribute to another number, however far from the loop."""
+        for running in self.project.running(binding.where):
+            for loop, chain in zip(running.loops, running.chains, strict=True):
+                if loop is self.loop and binding.value is not None:
+                    if _made_of_itself(binding) or self.of(binding.value, binding.where.scope, chain, depth + 1):
+                        return True
+        return False
+
+    def _is_set_here(self, attribute: str, home: Scope) -> bool:
+        """`agent.epsilon *= 0.99` in the loop's own body."""
+        nodes = (n for n in ast.walk(self.loop.node) if isinstance(n, ast.AugAssign))
+        targets = [n.target for n in nodes if isinstance(n.target, ast.Attribute) and n.target.attr == attribute]
+        owners = (self.project.resolve(target.value, self.loop.where.scope) for target in targets)
+        return any(owner is not None and owner.scope is home for owner in owners)
+
+
+def _made_of_itself(binding: Binding) -> bool:
+    old = (n for n in ast.walk(binding.value) if isinstance(n, ast.Attribute)) if binding.value is not None else ()
+    return binding.kind == "augment" or any(n.attr == binding.name for n in old)
 
 
 def _renewed(name: str, inside: list[Binding]) -> bool:
@@ -212,51 +321,3 @@ def _renewed(name: str, inside: list[Binding]) -> bool:
         for b in inside
         if b.kind != "augment"
     )
-
-
-def _attribute_changes(expr: ast.Attribute, scope: Scope, loop: Loop, project: Project, depth: int) -> bool:
-    """`self.tau`, where the loop, or a method that it calls, makes `self.tau` of its own old value."""
-    owner = scope.parent
-    if not (scope.is_method and owner and isinstance(expr.value, ast.Name) and expr.value.id == scope.parameters[0]):
-        return False
-    for binding in owner.attributes.get(expr.attr, []):
-        if binding.value is None or _is_array(binding.value, binding.where.scope, project, depth):
-            continue
-        here = [binding.where, *[call.where for call in project.callers(binding.where.scope)]]
-        if any(where.scope is scope and in_loop(where, loop) for where in here):
-            old = [n for n in ast.walk(binding.value) if isinstance(n, ast.Attribute) and n.attr == expr.attr]
-            if binding.kind == "augment" or old:
-                return True
-    return False
-
-
-def _counts(name: str, loop: Loop, project: Project) -> bool:
-    """Whether a loop target is a counter: of a `range`, or the index of an `enumerate`."""
-    iterable, target = loop.iterable, getattr(loop.node, "target", None)
-    if isinstance(loop.node, ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp):
-        target = loop.node.generators[0].target
-    while isinstance(iterable, ast.Call):
-        called = project.name_of(iterable.func, loop.where.scope)
-        if called in ("range", "trange", "tqdm.trange", "tqdm.auto.trange"):
-            return isinstance(target, ast.Name) and target.id == name
-        if called == "enumerate" and isinstance(target, ast.Tuple) and target.elts:
-            first = target.elts[0]
-            return isinstance(first, ast.Name) and first.id == name
-        if called not in ("tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "list", "reversed") or not iterable.args:
-            return False
-        iterable = iterable.args[0]
-    return False
-
-
-def _is_array(expr: ast.expr, scope: Scope, project: Project, depth: int) -> bool:
-    """Whether a tensor or an array takes part, so that the result is no Python number."""
-    if depth > 6:
-        return False
-    for node in ast.walk(expr):
-        if isinstance(node, ast.Call | ast.Name | ast.Attribute):
-            if isinstance(node, ast.Call) and project.name_of(node.func, scope) in NUMBER_CALLS:
-                return False
-            name = project.name_of(node, scope)
-            if name.endswith("()") and name.startswith(("tf.", "keras.", "np.")):
-                return True
-    return isinstance(expr, ast.List | ast.Tuple | ast.Dict | ast.Set | ast.JoinedStr | ast.ListComp)

@@ -72,6 +72,8 @@ def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> f
         return _length(*found, project, depth + 1) if _never_grown(expr.id, found[1]) else None
     if isinstance(expr, ast.Call):
         return _call_length(expr, scope, project, depth)
+    if isinstance(expr, ast.ListComp) and len(expr.generators) == 1 and not expr.generators[0].ifs:
+        return _length(expr.generators[0].iter, scope, project, depth + 1)
     if isinstance(expr, ast.Subscript) and isinstance(expr.slice, ast.Slice):
         return _slice_length(expr.slice, scope, project)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Mult):

@@ -213,7 +213,7 @@ class Project:
         finally:
             self._handed_on -= 1
         given = any(argument is not None or _hands_all(call) for argument, call in handed)
-        return None if given or self._links.linking else _default(scope, binding.name)
+        return None if given or self._links.linking else default_number(scope, binding.name)
 
     def _resolve_import(self, dotted: str, module: Module, depth: int) -> Value | None:
         key = (module.folder, dotted)
@@ -452,7 +452,7 @@ def _hands_all(call: Call) -> bool:
     return any(isinstance(a, ast.Starred) for a in call.node.args) or any(k.arg is None for k in call.node.keywords)
 
 
-def _default(scope: Scope, parameter: str) -> Value | None:
+def default_number(scope: Scope, parameter: str) -> Value | None:
     """The number that a parameter is where nobody says otherwise."""
     spec = cast("Function", scope.definition).args
     named = zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False)

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.compiled import arguments, compiled_callee, has_signature, may_be_compiled
-from hotloop.rules.loops import InLoop, each, in_loop
-from hotloop.source.flow import changing_number
-from hotloop.source.module import Call, Scope
+from hotloop.rules.compiled import compiled_callee, has_signature, may_be_compiled
+from hotloop.rules.loops import each
+from hotloop.rules.python_number_argument.changing import Changing, changing_arguments
+from hotloop.source.module import Call
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -39,29 +39,20 @@ RULE = Rule(__name__)
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call in may_be_compiled(module, project):
-            if call.where.loop is None:
-                continue
             target = compiled_callee(call, project)
             if target is None or has_signature(call, target.scope, project):
                 continue
-            yield from _changing(call, target.scope, project)
+            found = next(changing_arguments(call, target.scope, project), None)
+            if found is not None:
+                yield _finding(call, found)
 
 
-def _changing(call: Call, callee: Scope | None, project: Project) -> Iterator[Finding]:
-    found = in_loop(project, call.where)
-    if found is None:
-        return
-    for argument, name in arguments(call, callee):
-        loop = changing_number(argument, call.where, project)
-        if loop is None:
-            continue
-        there = InLoop(loop, (), found.heat, found.confidence)
-        message = (
-            f"`{ast.unparse(call.node.func)}` is a `tf.function` and its argument `{name}` is a Python number that "
-            f"changes {each(there, call.place)}: each value is traced anew. Pass a tensor."
-        )
-        yield RULE.finding(call.place, message, **there.where)
-        return
+def _finding(call: Call, found: Changing) -> Finding:
+    message = (
+        f"`{ast.unparse(call.node.func)}` is a `tf.function` and its argument `{found.name}` is a Python number that "
+        f"changes {each(found.there, call.place)}: each value is traced anew. Pass a tensor."
+    )
+    return RULE.finding(call.place, message, **found.there.where)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:

@@ -6,18 +6,17 @@ import ast
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.compiled import arguments
 from hotloop.rules.moving import call_at, refuse_stale_attributes, tensorflow_name
+from hotloop.rules.python_number_argument.changing import changing_arguments
+from hotloop.rules.python_number_argument.kinds import kind_of
 from hotloop.rules.python_number_argument.uses import uses_of
 from hotloop.rules.stale import refuse_stale_names
-from hotloop.source.flow import changing_number
-from hotloop.source.module import Binding, Call, Scope
+from hotloop.source.module import Call, Scope
+from hotloop.source.plain import is_number
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
     from hotloop.source import Project
-
-WHOLE = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
 def pass_tensor(finding: Finding, project: Project) -> Fix:
@@ -33,9 +32,10 @@ def pass_tensor(finding: Finding, project: Project) -> Fix:
     refuse_stale_attributes([callee.node], callee, project)
     tensorflow = tensorflow_name(scope)
     rewriter, names = Rewriter(scope.module), []
-    for argument, name in arguments(call, callee):
-        if changing_number(argument, call.where, project) is None:
-            continue
+    for changing in changing_arguments(call, callee, project):
+        argument, name = changing.argument, changing.name
+        if changing.there.chain and not is_number(argument, scope, (), project):
+            raise Refused(f"`{ast.unparse(argument)}` may be something else than a number elsewhere", call.node)
         dtype = _dtype(argument, name, call, callee, project)
         found = rewriter.expression(argument)
         text = f"{tensorflow}.constant(0{f', {tensorflow}.{dtype}' if dtype else ''})"
@@ -49,7 +49,7 @@ def pass_tensor(finding: Finding, project: Project) -> Fix:
 
 
 def _dtype(argument: ast.expr, name: str, call: Call, callee: Scope, project: Project) -> str:
-    """`float32` for a whole number that meets floats; "" where TensorFlow's own choice is right."""
+    """`float32` for what may be a whole number and meets floats; "" where TensorFlow's own choice is right."""
     if name not in callee.parameters:
         raise Refused(f"`{callee.name}` takes `{name}` among others (`*args`, `**kwargs`)", call.node)
     try:
@@ -58,37 +58,9 @@ def _dtype(argument: ast.expr, name: str, call: Call, callee: Scope, project: Pr
         if callee.module is call.where.scope.module:
             raise
         raise Refused(f"{refused.reason} of {callee.module.path}", call.node) from None
-    if not _is_whole(argument, call.where.scope, project):
+    kind = kind_of(argument, call.where.scope, project)
+    if kind == "float":
         return ""
     if uses.mixed and uses.counted:
         raise Refused(f"`{callee.name}` uses `{name}` both as a whole number and among floats", call.node)
     return "float32" if uses.mixed else ""
-
-
-def _is_whole(expr: ast.expr, scope: Scope, project: Project, seen: frozenset[str] = frozenset()) -> bool:
-    if isinstance(expr, ast.Constant):
-        return type(expr.value) is int
-    if isinstance(expr, ast.BinOp):
-        sides = (expr.left, expr.right)
-        return isinstance(expr.op, WHOLE) and all(_is_whole(s, scope, project, seen) for s in sides)
-    if isinstance(expr, ast.UnaryOp):
-        return _is_whole(expr.operand, scope, project, seen)
-    if isinstance(expr, ast.Call):
-        name = project.name_of(expr.func, scope)
-        if name in ("max", "min", "abs"):
-            return all(_is_whole(a, scope, project, seen) for a in expr.args)
-        return name in ("len", "int", "random.randint")
-    if not isinstance(expr, ast.Name):
-        return False
-    if expr.id in seen:  # i = i + 1
-        return True
-    bindings = project.bindings(expr.id, scope)
-    return bool(bindings) and all(_binds_whole(b, project, seen | {expr.id}) for b in bindings)
-
-
-def _binds_whole(binding: Binding, project: Project, seen: frozenset[str]) -> bool:
-    if binding.kind == "target":  # of a counting loop, or it would not be a number
-        return True
-    if isinstance(binding.node, ast.AugAssign) and not isinstance(binding.node.op, WHOLE):
-        return False
-    return binding.value is not None and _is_whole(binding.value, binding.where.scope, project, seen)
