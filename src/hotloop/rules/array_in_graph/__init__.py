@@ -29,11 +29,12 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.array_in_graph.size import Size, makes_array, size_of
+from hotloop.rules.array_in_graph.size import Size, makes_array, may_be_made_elsewhere, size_of
 from hotloop.rules.calls import named
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Context, Module, Scope, place_of
 from hotloop.source.noted import Noted
+from hotloop.source.project import TRACED_METHODS
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -59,9 +60,11 @@ PYTHON_CALLS = re.compile(r"^(len|range|print|str|type|id|isinstance|list|min|ma
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
-        arrays = _may_be_arrays(module, project)
-        for scope in module.scopes if arrays else ():
+        arrays, elsewhere = _may_be_arrays(module, project)
+        for scope in module.scopes if arrays or elsewhere else ():
             names = _in_reach(scope, arrays) if scope.is_function and not scope.yields else set()
+            if _may_be_compiled(scope):
+                names |= _in_reach(scope, elsewhere)
             found = list(_captured(scope, names, project)) if names and _says(scope, names) else []
             if found and project.traced(Context(scope, None)):
                 yield from found
@@ -77,10 +80,15 @@ def _is_graph_code(module: Module) -> bool:
     return any(word in module.data for word in GRAPH_MODE)
 
 
-def _may_be_arrays(module: Module, project: Project) -> dict[Scope, set[str]]:
-    """Names and attributes that are bound to what may be an array, by scope, before anything is resolved."""
+def _may_be_arrays(module: Module, project: Project) -> tuple[dict[Scope, set[str]], dict[Scope, set[str]]]:
+    """Names and attributes that are bound to what may be an array, by scope, before anything is resolved.
+
+    First those that are made there, then those that a function of the project makes or that a caller hands over.
+    """
     found: dict[Scope, set[str]] = {}
+    elsewhere: dict[Scope, set[str]] = {}
     holding = {scope.parent for scope in module.scopes if scope.parent}
+    compiles = any(_may_be_compiled(scope) for scope in module.scopes)
     for scope in holding:
         for name, bindings in (*scope.bindings.items(), *scope.attributes.items()):
             for binding in bindings:
@@ -90,7 +98,14 @@ def _may_be_arrays(module: Module, project: Project) -> dict[Scope, set[str]]:
                     value = literal[0] if literal else None
                 if value is not None and makes_array(value):
                     found.setdefault(scope, set()).add(name)
-    return found
+                elif compiles and may_be_made_elsewhere(binding, project):
+                    elsewhere.setdefault(scope, set()).add(name)
+    return found, elsewhere
+
+
+def _may_be_compiled(scope: Scope) -> bool:
+    """Of these alone it is asked what callers hand over: most functions are never traced."""
+    return scope.is_function and (bool(scope.decorators) or scope.name in TRACED_METHODS)
 
 
 def _in_reach(scope: Scope, arrays: dict[Scope, set[str]]) -> set[str]:
@@ -122,7 +137,7 @@ def _captured(scope: Scope, arrays: set[str], project: Project) -> Iterator[Find
         spelled = ast.unparse(node)
         if spelled in seen or not _comes_from_outside(node, scope):
             continue
-        size = size_of(node, scope, project)
+        size = size_of(node, scope, project, handed=_may_be_compiled(scope))
         confidence = _confidence(size)
         if size is None or confidence is None or _stays_python(user, scope, project):
             continue

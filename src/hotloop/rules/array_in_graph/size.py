@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 from hotloop.source.heat import number
 from hotloop.source.module import Binding, Scope, last_name
+from hotloop.source.plain import called_function
+from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 DEPTH = 8
+CALLERS = 8  # of which one is asked what it hands over
 WIDTHS = {
     "float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float": 8, "int": 8, "float32": 4, "int32": 4,
     "uint32": 4, "float16": 2, "int16": 2, "uint16": 2, "uint8": 1, "int8": 1, "bool": 1, "bool_": 1,
@@ -69,15 +72,23 @@ def makes_array(expr: ast.expr) -> bool:
     return isinstance(expr, ast.Call) and last_name(expr.func) in MAKERS
 
 
-def size_of(expr: ast.expr, scope: Scope, project: Project) -> Size | None:
-    """None: not an array, or of unknown size."""
-    return _Measure(project).of(expr, scope, 0)
+def may_be_made_elsewhere(binding: Binding, project: Project) -> bool:
+    """Whether a function of the project may make it: `table = load(path)`, or a parameter that may be an array."""
+    value, scope = binding.value, binding.where.scope
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        return any(b.kind in ("def", "import") for b in project.bindings(value.func.id, scope))
+    return isinstance(value, ast.Name) and value.id in scope.parameters
+
+
+def size_of(expr: ast.expr, scope: Scope, project: Project, handed: bool = False) -> Size | None:
+    """None: not an array, or of unknown size. `handed`: of a parameter, what all callers hand over."""
+    return _Measure(project, handed).of(expr, scope, 0)
 
 
 class _Measure:
-    def __init__(self, project: Project) -> None:
-        self.project = project
-        self.seen: set[tuple[Scope, str]] = set()
+    def __init__(self, project: Project, handed: bool) -> None:
+        self.project, self.handed = project, handed
+        self.known: dict[tuple[Scope, str], Size | None] = {}
 
     def of(self, expr: ast.expr, scope: Scope, depth: int) -> Size | None:
         if depth > DEPTH:
@@ -98,9 +109,12 @@ class _Measure:
 
     def _bound(self, bindings: list[Binding], scope: Scope, name: str, depth: int) -> Size | None:
         """What every binding says; one that is no array (a tensor, a parameter, an import) settles that it is none."""
-        if (scope, name) in self.seen:
-            return None
-        self.seen.add((scope, name))
+        if (scope, name) not in self.known:
+            self.known[scope, name] = None  # what is made of itself alone
+            self.known[scope, name] = self._measured(bindings, depth)
+        return self.known[scope, name]
+
+    def _measured(self, bindings: list[Binding], depth: int) -> Size | None:
         sizes = []
         for binding in bindings:
             if binding.kind == "augment":
@@ -108,6 +122,8 @@ class _Measure:
             if binding.kind == "import" and len(bindings) == 1:
                 known = self.project.literal(binding.name, binding.where.scope)
                 return self.of(*known, depth + 1) if known else None
+            if binding.kind == "parameter" and len(bindings) == 1 and self.handed:
+                return self._given(binding, depth)
             if binding.kind not in ("assign", "other") or binding.value is None:
                 return None
             share = _share(binding)
@@ -120,11 +136,24 @@ class _Measure:
             return None
         return sizes[-1]
 
+    def _given(self, parameter: Binding, depth: int) -> Size | None:
+        """The smallest that a caller hands over, where all of them say."""
+        home = parameter.where.scope
+        if home.is_method and parameter.name in home.parameters[:1]:
+            return None
+        given = [(argument_for(call, home, parameter.name), call) for call in self.project.callers(home)[:CALLERS]]
+        sizes = [self.of(one, call.where.scope, depth + 1) if one is not None else None for one, call in given]
+        known = [size for size in sizes if size is not None]
+        return min(known, key=lambda size: size.bytes or 0.0) if known and len(known) == len(sizes) else None
+
     def _is_tensor(self, expr: ast.expr, scope: Scope) -> bool:
         name = self.project.name_of(expr, scope)
         return name.startswith(("tf.", "keras.")) and not name.startswith("keras.datasets.")
 
     def _call(self, expr: ast.Call, scope: Scope, depth: int) -> Size | None:
+        callee = called_function(expr, scope, self.project)
+        if callee is not None:
+            return self.of(callee.returns[0], callee, depth + 1) if len(callee.returns) == 1 else None
         if last_name(expr.func) not in MAKERS:
             return None
         value = self.project.at_sight(expr.func, scope)
