@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Confidence
 from hotloop.rules.calls import named
+from hotloop.rules.compiled import arguments, has_signature
 from hotloop.source.heat import hottest, number
 from hotloop.source.module import Binding, Call, Context, Scope
 
@@ -106,6 +107,35 @@ def _products(call: Call, project: Project) -> Iterator[Context]:
                 if isinstance(part, ast.BinOp) and isinstance(part.op, ast.MatMult):
                     if any(_is_same(side, target, call.where, where, project) for side in (part.left, part.right)):
                         yield where
+    for other in module.calls:
+        handed = [*other.node.args, *[k.value for k in other.node.keywords]]
+        if any(_is_same(one, target, call.where, other.where, project) for one in handed):
+            yield from _products_of_callee(other, target, project)
+
+
+def _products_of_callee(call: Call, target: ast.expr, project: Project) -> Iterator[Context]:
+    """Where a function of the project multiplies what it is handed: there, if that is in a loop, and at the call."""
+    value = project.resolve(call.node.func, call.where.scope)
+    callee = value.scope if value is not None and value.kind in ("function", "traced") else None
+    if callee is None or has_signature(call, callee, project):
+        return
+    handed = {name for one, name in arguments(call, callee) if ast.unparse(one) == ast.unparse(target)}
+    handed = {name for name in handed if len(callee.bound(name)) == 1}  # not cast first
+    for where in _multiplying(callee, handed, project) if handed else ():
+        yield call.where
+        if where.loop is not None:
+            yield where
+
+
+def _multiplying(callee: Scope, names: set[str], project: Project) -> Iterator[Context]:
+    for node in ast.walk(callee.node):
+        sides: list[ast.expr] = []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            sides = [node.left, node.right]
+        elif isinstance(node, ast.Call) and project.name_of(node.func, callee) in HEAVY_OPS:
+            sides = node.args
+        if any(isinstance(side, ast.Name) and side.id in names for side in sides):
+            yield callee.module.contexts.get(node) or Context(callee, None)
 
 
 def _is_same(expr: ast.expr, target: ast.expr, made: Context, used: Context, project: Project) -> bool:
