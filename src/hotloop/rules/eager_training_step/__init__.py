@@ -14,7 +14,8 @@ or append outside.
 
 The ops are few and large (big matrix products): eager then costs little. Code that must run in Python at each step
 (prints, `.numpy()`, lists, data-dependent control flow that AutoGraph cannot convert) has to move out of the step
-first; the fix refuses it and says which line is in the way.
+first; the fix refuses it and says which line is in the way. A step that takes the gradients of a model's weights and
+updates nothing (it sums them up, say) is named with less confidence.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ RULE = Rule(__name__)
 OUTSIDE = {"input", "trace"}  # phases that compiling the step does not shorten
 MANY_OPS = 10  # a step: below, a compiled call costs as much as it saves
 WORTH = 0.1
+WEIGHTS = {"trainable_weights", "trainable_variables", "weights", "variables"}
 UPDATES = {"apply_gradients", "apply", "minimize", "assign_sub", "assign_add", "assign"}
 
 
@@ -47,16 +49,19 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for node, where in module.withs if "gradient" in module.called else ():
             tape = _tape(node, where.scope, project)
-            if tape is None or not _trains(where.scope, tape, project):
+            trains = tape is not None and _trains(where.scope, tape, project)
+            if tape is None or not (trains or _is_of_weights(node, where.scope, tape)):
                 continue
             found = next((one for one in in_loops(project, where) if not _is_over_gradients(one.loop)), None)
             if found and not _handed_on(where.scope, project) and not _in_another(where, found.chain, project):
                 place = place_of(module, node)
                 unsure = _calls_compiled(node, where.scope, project) or any(unknown(where.scope, project))
                 found = found.lowered() if unsure else found
+                found = found if trains else found.lowered()
+                what = "A training step runs" if trains else "Gradients of a model's weights are taken"
                 message = (
-                    f"A training step runs eagerly {each(found, place)}: each op is sent from Python one by one. "
-                    "Put the step into a `@tf.function`."
+                    f"{what} eagerly {each(found, place)}: each op is sent from Python one by one. "
+                    f"Put {'the step' if trains else 'them'} into a `@tf.function`."
                 )
                 yield RULE.finding(place, message, **found.where)
 
@@ -90,6 +95,14 @@ def _trains(scope: Scope, tape: str, project: Project) -> bool:
         return False
     homes = [scope, *[call.where.scope for call in project.callers(scope)]]
     return any(any(_calls(home, UPDATES)) for home in homes)
+
+
+def _is_of_weights(node: ast.With | ast.AsyncWith, scope: Scope, tape: str) -> bool:
+    """`tape.gradient(loss, model.trainable_weights)`, which somebody sums up or looks at."""
+    later = [call for call in _calls(scope, {"gradient"}, tape) if call.lineno > node.lineno]
+    first = min(later, key=lambda call: call.lineno, default=None)
+    source = first.args[1] if first is not None and len(first.args) > 1 else None
+    return isinstance(source, ast.Attribute) and source.attr in WEIGHTS
 
 
 def _handed_on(scope: Scope, project: Project) -> bool:
