@@ -341,3 +341,16 @@ def test_a_loop_that_waits_for_a_queue_or_for_a_service_is_told_where() -> None:
     assert finding.cost is not None
     assert finding.cost.seconds == pytest.approx(3.0), "only what is computed can go on meanwhile"
     assert not diagnose(asking(busy=0.95), all_rules()).findings
+
+
+def test_two_models_that_are_compiled_again_share_what_is_traced() -> None:
+    def compiled(line: int) -> Event:
+        return event("compile", line, seconds=0.1, count=100, again=99.0)
+
+    traced = Event(
+        "trace.new-function", stack(14), count=200, seconds=8.0,
+        examples=({"defined": "keras/src/backend/tensorflow/trainer.py:1"},),
+    )  # fmt: skip
+    ran = recording([LOOP], [sample("trace", 8.0, 14)], events=[compiled(11), compiled(12), traced])
+    costs = [finding.cost.seconds for finding in find_rule("compile-in-loop").diagnose(ran) if finding.cost]  # type: ignore[misc]
+    assert costs == [pytest.approx(4.1, abs=0.02)] * 2

@@ -275,7 +275,7 @@ def is_smaller(trial: Trial) -> bool:
 def _summary(report: Report, whole: float, mended: Mended, tried: Sequence[Trial]) -> Iterator[str]:
     """What was foretold from the first run, as a share of its loops: two runs on a busy machine differ in seconds."""
     if not tried:
-        yield "There is no fix for what was found: the reasons are listed."
+        yield "There is no fix for what was found" + (": the reasons are listed." if mended.refusals else ".")
         return
     if not mended.done:
         yield "No change was proved to be faster with the same results, or smaller, so none is offered."

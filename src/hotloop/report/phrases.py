@@ -14,6 +14,7 @@ from hotloop.rules import all_rules
 LISTED = 16  # epochs
 LONG = 40  # characters of a place beside code
 UNEVEN = 2  # mean over median of a loop's steps: beyond, the median alone misleads
+MOSTLY = 0.5  # of the run, and of its longest loop
 PHASES = ("setup", "trace", "input", "compute", "fetch", "library", "python")
 MEANING = {
     "setup": "preparing sessions, graphs and models",
@@ -282,7 +283,17 @@ def _summary_of_run(report: Report) -> str:
         return f"No cause that hotloop knows explains this.{more}"
     if not report.loops:
         return f"There was no loop to measure.{more}"
-    return f"Nothing here is worth mending.{more}"
+    return f"{_clean_bill(report)}{more}"
+
+
+def _clean_bill(report: Report) -> str:
+    """What hotloop knows is about TensorFlow: of a loop that is mostly Python it can only say that."""
+    longest = max(report.loops, key=lambda loop: loop.run.seconds)
+    python = sum(longest.phases.get(phase, 0.0) for phase in ("python", "library"))
+    if python < MOSTLY * longest.run.seconds or longest.run.seconds < MOSTLY * float(report.meta.get("seconds") or 0.0):
+        return "Nothing here is worth mending."
+    share, line = words.percent(python / longest.run.seconds), longest.run.place.line
+    return f"Nothing that hotloop knows of is worth mending: {share} of the loop on line {line} is Python."
 
 
 def _worst(report: Report) -> str:

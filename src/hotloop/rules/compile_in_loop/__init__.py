@@ -114,11 +114,13 @@ def _set_in_step(
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    for at in measured.recurring(recording, recording.of_kind("compile")):
+    sites = list(measured.recurring(recording, recording.of_kind("compile")))
+    for at in sites:
         again = at.total("again")
         if again < measured.FEW:  # another model each time
             continue
-        tracing = measured.keras_traces(recording, at.loop)
+        beside = sum(other.count for other in sites if other.loop == at.loop)  # each model is traced as often
+        tracing = measured.keras_traces(recording, at.loop) * at.count / beside
         yield measured.finding(
             RULE, recording, at, at.seconds * again / at.count + tracing,
             f"A model that was compiled before was compiled again {at.often} {{cost}}: its step is traced again after "
