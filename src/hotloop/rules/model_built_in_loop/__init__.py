@@ -93,7 +93,7 @@ def _kind(call: Call, project: Project) -> str:
 def _judged(kind: str, made: Made) -> InLoop | None:
     """How sure we are that this hurts; None where building it again is the point."""
     found = made.found
-    if found.heat != "hot" or made.is_kept() or made.is_part() or made.is_used_in_loop():
+    if not _is_repeated(found, made.project) or made.is_kept() or made.is_part() or made.is_used_in_loop():
         return None
     if kind != "model" and not is_single_step(made):
         return None
@@ -107,6 +107,11 @@ def _judged(kind: str, made: Made) -> InLoop | None:
         steps = trips(found.loop, made.project)
         return found.lowered() if steps is None or steps >= MANY else None
     return found if made.is_used() else None
+
+
+def _is_repeated(found: InLoop, project: Project) -> bool:
+    """Whether the loop is hot, or is known to have some steps."""
+    return found.heat == "hot" or (found.heat == "warm" and trips(found.loop, project) is not None)
 
 
 def _differs(made: Made) -> bool:
