@@ -35,13 +35,18 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
 
 
 def _waits(test: ast.expr, scope: Scope) -> bool:
-    """`if step - last_saved >= 1000: last_saved = step`, also of `self`."""
+    """`if step - last_saved >= 1000: last_saved = step`, also of `self`; or `if step == following: following = ...`."""
     set_there: Sequence[Binding] = ()
     match test:
         case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Name(id=last)), ops=[ast.Gt() | ast.GtE()]):
             set_there = scope.names.get(last, ())
         case ast.Compare(left=ast.BinOp(op=ast.Sub(), right=ast.Attribute(attr=last)), ops=[ast.Gt() | ast.GtE()]):
             set_there = scope.parent.set_names.get(last, ()) if scope.parent else ()
+        case (
+            ast.Compare(left=ast.Name(id=counter), ops=[ast.Eq()], comparators=[ast.Name(id=at)])
+            | ast.Compare(left=ast.Name(id=counter), ops=[ast.Eq()], comparators=[ast.BinOp(left=ast.Name(id=at))])
+        ) if any(binding.kind in ("augment", "target") for binding in scope.names.get(counter, ())):
+            set_there = scope.names.get(at, ())
     return any(test in binding.where.tests for binding in set_there)
 
 

@@ -13,7 +13,8 @@ Build the ops once, before the loop, with a `tf.placeholder` for what changes, a
 
 **Not when**
 
-The loop is what builds the graph (layers in a `for`), and runs before the session does. The fix gives a placeholder
+The loop is what builds the graph (layers in a `for`), and runs before the session does. An op for each epoch beside
+a loop that runs the session for each batch costs little: it is of medium confidence. The fix gives a placeholder
 only to a value whose type is plain from the op that takes it; ops under an `if` that depends on the step stay.
 """
 
@@ -33,7 +34,7 @@ from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSION_OBJECTS, is_op
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.module import Call, Scope, place_of
-from hotloop.source.project import argument_for
+from hotloop.source.project import argument_for, loops_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -96,10 +97,18 @@ def fetches(project: Project) -> Iterator[Fetch]:
             found = in_loop(project, call.where) if fetched is not None else None
             if fetched is None or found is None:
                 continue
+            found = found.lowered() if _is_between_passes(call, found) else found
             built = _Ops(found, project)
             built.follow(fetched, call.where.scope, found.chain)
             if built.ops or built.hidden:
                 yield Fetch(call, found, built.ops, [] if built.ops else built.hidden)
+
+
+def _is_between_passes(call: Call, found: InLoop) -> bool:
+    """Once for each epoch: a loop inside the same step runs the session for every batch."""
+    runs = found.loop.where.scope.module.calls_of("run")
+    inner = {run.where.loop for run in runs if found.loop in list(loops_of(run.where))[1:]}
+    return bool(inner) and not inner.intersection(loops_of(call.where))
 
 
 def _finding(ops: Sequence[tuple[Scope, ast.expr]], found: InLoop) -> Finding:
