@@ -365,9 +365,9 @@ class Project:
                 return self.is_compiled(scope)
             keras = scope.is_method and scope.parent is not None and scope.name in TRACED_METHODS
             known = self._traces[scope] = (
-                self._links.is_handed(scope)
-                or self.is_compiled(scope)
+                self.is_compiled(scope)
                 or (keras and any(name.startswith("keras.") for name in self.ancestry(cast("Scope", scope.parent))))
+                or self._links.is_handed(scope)
             )
         return known
 
@@ -452,14 +452,20 @@ def _hands_all(call: Call) -> bool:
     return any(isinstance(a, ast.Starred) for a in call.node.args) or any(k.arg is None for k in call.node.keywords)
 
 
-def default_number(scope: Scope, parameter: str) -> Value | None:
-    """The number that a parameter is where nobody says otherwise."""
+def default_of(scope: Scope, parameter: str) -> ast.expr | None:
+    """What a parameter is where nobody says otherwise."""
     spec = cast("Function", scope.definition).args
     named = zip(reversed([*spec.posonlyargs, *spec.args]), reversed(spec.defaults), strict=False)
     for argument, default in (*named, *zip(spec.kwonlyargs, spec.kw_defaults, strict=True)):
-        if argument.arg == parameter and isinstance(default, ast.Constant) and type(default.value) in (int, float):
-            return Value("constant", constant=default.value)
+        if argument.arg == parameter:
+            return default
     return None
+
+
+def default_number(scope: Scope, parameter: str) -> Value | None:
+    default = default_of(scope, parameter)
+    is_number = isinstance(default, ast.Constant) and type(default.value) in (int, float)
+    return Value("constant", constant=cast("ast.Constant", default).value) if is_number else None
 
 
 def _is_static(scope: Scope) -> bool:

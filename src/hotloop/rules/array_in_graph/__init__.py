@@ -63,7 +63,7 @@ def check(project: Project) -> Iterator[Finding]:
         arrays, elsewhere = _may_be_arrays(module, project)
         for scope in module.scopes if arrays or elsewhere else ():
             names = _in_reach(scope, arrays) if scope.is_function and not scope.yields else set()
-            if _may_be_compiled(scope):
+            if elsewhere and _is_compiled(scope, project):
                 names |= _in_reach(scope, elsewhere)
             found = list(_captured(scope, names, project)) if names and _says(scope, names) else []
             if found and project.traced(Context(scope, None)):
@@ -88,7 +88,7 @@ def _may_be_arrays(module: Module, project: Project) -> tuple[dict[Scope, set[st
     found: dict[Scope, set[str]] = {}
     elsewhere: dict[Scope, set[str]] = {}
     holding = {scope.parent for scope in module.scopes if scope.parent}
-    compiles = any(_may_be_compiled(scope) for scope in module.scopes)
+    compiles = any(_is_compiled(scope, project) for scope in module.scopes)
     for scope in holding:
         for name, bindings in (*scope.bindings.items(), *scope.attributes.items()):
             for binding in bindings:
@@ -103,9 +103,10 @@ def _may_be_arrays(module: Module, project: Project) -> tuple[dict[Scope, set[st
     return found, elsewhere
 
 
-def _may_be_compiled(scope: Scope) -> bool:
-    """Of these alone it is asked what callers hand over: most functions are never traced."""
-    return scope.is_function and (bool(scope.decorators) or scope.name in TRACED_METHODS)
+def _is_compiled(scope: Scope, project: Project) -> bool:
+    """Of these alone it is asked what callers hand over: most functions are never traced, and `build` runs once."""
+    by_name = scope.name in TRACED_METHODS and scope.name != "build"
+    return scope.is_function and (by_name or (bool(scope.decorators) and project.is_compiled(scope)))
 
 
 def _in_reach(scope: Scope, arrays: dict[Scope, set[str]]) -> set[str]:
@@ -137,7 +138,7 @@ def _captured(scope: Scope, arrays: set[str], project: Project) -> Iterator[Find
         spelled = ast.unparse(node)
         if spelled in seen or not _comes_from_outside(node, scope):
             continue
-        size = size_of(node, scope, project, handed=_may_be_compiled(scope))
+        size = size_of(node, scope, project, handed=_is_compiled(scope, project))
         confidence = _confidence(size)
         if size is None or confidence is None or _stays_python(user, scope, project):
             continue

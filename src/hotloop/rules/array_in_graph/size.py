@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from hotloop.source.heat import number
 from hotloop.source.module import Binding, Scope, last_name
 from hotloop.source.plain import called_function
-from hotloop.source.project import argument_for
+from hotloop.source.project import argument_for, default_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 DEPTH = 8
+ARRAYS = re.compile(r"(?i)arr|any\b|tensor|matrix|data|\bnp\.")
 CALLERS = 8  # of which one is asked what it hands over
 WIDTHS = {
     "float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float": 8, "int": 8, "float32": 4, "int32": 4,
@@ -139,7 +140,7 @@ class _Measure:
     def _given(self, parameter: Binding, depth: int) -> Size | None:
         """The smallest that a caller hands over, where all of them say."""
         home = parameter.where.scope
-        if home.is_method and parameter.name in home.parameters[:1]:
+        if (home.is_method and parameter.name in home.parameters[:1]) or not _may_be_array(parameter):
             return None
         given = [(argument_for(call, home, parameter.name), call) for call in self.project.callers(home)[:CALLERS]]
         sizes = [self.of(one, call.where.scope, depth + 1) if one is not None else None for one, call in given]
@@ -202,6 +203,16 @@ class _Measure:
             return None
         width = next((_width(k.value) for k in expr.keywords if k.arg == "dtype"), 8)
         return Size(math.prod(side for side in sides if side is not None) * width)
+
+
+def _may_be_array(parameter: Binding) -> bool:
+    """By what its function says of it: a default that is no array, or an annotation, spares a search for callers."""
+    scope = parameter.where.scope
+    annotation = getattr(parameter.node, "annotation", None)
+    if annotation is not None and not ARRAYS.search(ast.unparse(annotation)):
+        return False
+    default = default_of(scope, parameter.name)
+    return default is None or (isinstance(default, ast.Constant) and default.value is None)
 
 
 def _width(dtype: ast.expr) -> int:

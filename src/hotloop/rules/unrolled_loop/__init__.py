@@ -86,6 +86,8 @@ def _steps(loop: Loop, project: Project) -> float | None:
     """
     if loop.kind == "map" or isinstance(loop.node, ast.While):
         return None
+    if isinstance(loop.iterable, ast.Name) and loop.iterable.id in loop.where.scope.parameters:
+        return None  # nobody hands over a list that is written out and that long
     own = trips(loop, project)
     if own is None or own < 2 or _leaves_early(loop.node):
         return None
