@@ -134,8 +134,10 @@ class _Builder:
                     node = node.value
                 elif node.__class__ is ast.Call:
                     self._call(node, where)
-                    stack += [k.value for k in reversed(node.keywords) if k.value.__class__ not in LEAVES]
-                    stack += [argument for argument in reversed(node.args) if argument.__class__ not in LEAVES]
+                    if node.keywords:
+                        stack += [k.value for k in reversed(node.keywords) if k.value.__class__ not in LEAVES]
+                    if node.args:
+                        stack += [argument for argument in reversed(node.args) if argument.__class__ not in LEAVES]
                     node = node.func
                 else:
                     break
@@ -231,16 +233,16 @@ class _Builder:
 
     def visit_If(self, node: ast.If, where: Context) -> None:  # noqa: N802
         self.index.choices.append(node)
-        inner = where.inside(tests=(*where.tests, node.test))
+        inner = where.asked((*where.tests, node.test))
         self._look([node.test], where)
         self._push(node.orelse, inner)
         self._push(node.body, inner)
 
     def visit_Try(self, node: ast.Try, where: Context) -> None:  # noqa: N802
         self._push([*node.orelse, *node.finalbody], where)
-        self._push(node.handlers, where.inside(attempt="handled"))
+        self._push(node.handlers, where.attempted("handled"))
         tried = "tried" if node.handlers else ""
-        self._push(node.body, where.inside(attempt=where.attempt or tried))
+        self._push(node.body, where.attempted(where.attempt or tried))
 
     visit_TryStar = visit_Try  # noqa: N815
 
@@ -256,7 +258,7 @@ class _Builder:
                 value = item.context_expr if isinstance(item.optional_vars, ast.Name) else None
                 self._bind_target(item.optional_vars, "with", value, where, node)
         self._look([item.context_expr for item in node.items], where)
-        self._push(node.body, where.inside(withs=(*where.withs, node)))
+        self._push(node.body, where.within(node))
 
     visit_AsyncWith = visit_With  # noqa: N815
 
@@ -330,10 +332,14 @@ class _Builder:
     def _call(self, node: ast.Call, where: Context) -> None:
         index = self.index
         call = Call(node, where)
+        last = call.last
         index.calls.append(call)
-        index.called.setdefault(call.last, []).append(call)
+        if last in index.called:
+            index.called[last].append(call)
+        else:
+            index.called[last] = [call]
         index.contexts[node] = where
-        if call.last == "map" and isinstance(node.func, ast.Name) and len(node.args) > 1:
+        if last == "map" and isinstance(node.func, ast.Name) and len(node.args) > 1:
             index.loops.append(Loop(node, where, "map"))
 
     def visit_Return(self, node: ast.Return, where: Context) -> None:  # noqa: N802

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -166,12 +166,18 @@ class Context:
     def at(self, statement: ast.stmt) -> Context:
         return Context(self.scope, self.loop, statement, self.withs, self.tests, self.attempt)
 
-    def inside(self, **change: object) -> Context:
-        return replace(self, **change)  # type: ignore[arg-type]
+    def asked(self, tests: tuple[ast.expr, ...]) -> Context:
+        return Context(self.scope, self.loop, self.statement, self.withs, tests, self.attempt)
+
+    def within(self, block: ast.With | ast.AsyncWith) -> Context:
+        return Context(self.scope, self.loop, self.statement, (*self.withs, block), self.tests, self.attempt)
+
+    def attempted(self, attempt: str) -> Context:
+        return Context(self.scope, self.loop, self.statement, self.withs, self.tests, attempt)
 
     def repeated(self, loop: Loop) -> Context:
         """In the body of a loop that stands here: what is seldom here is often there."""
-        return self.inside(loop=loop, tests=(), attempt="tried" if self.attempt else "")
+        return Context(self.scope, loop, self.statement, self.withs, (), "tried" if self.attempt else "")
 
     @property
     def fallible(self) -> bool:
@@ -191,14 +197,16 @@ class Binding:
     scope: Scope | None = None  # def, class: what it defines
 
 
-@dataclass(eq=False, slots=True, repr=False)
 class Call:
-    node: ast.Call
-    where: Context
-    last: str = field(init=False)  # name of what is called
+    __slots__ = ("last", "node", "where")
 
-    def __post_init__(self) -> None:
-        self.last = last_name(self.node.func)
+    def __init__(self, node: ast.Call, where: Context) -> None:
+        self.node = node
+        self.where = where
+        func = node.func  # classes are compared: there are more calls than anything else
+        self.last = (  # name of what is called
+            func.attr if func.__class__ is ast.Attribute else func.id if func.__class__ is ast.Name else last_name(func)
+        )
 
     @property
     def place(self) -> Place:
@@ -302,6 +310,11 @@ class Module:
             spelled = word.encode()
             self._read([one for one in self.deferred if says(self.data, spelled, one.start, one.end)])
 
+    def read_decorated(self) -> Index:
+        """Read the functions that have decorators."""
+        self._read([one for one in self.deferred if self.data.startswith(b"@", one.start + len(one.indent))])
+        return self.index
+
     def read_definition(self, name: str, scope: Scope) -> None:
         """Read what may bind a name in a module or in a class of it."""
         if self.sets_globals and scope is self.scope and name != "*":  # which no function may import
@@ -339,6 +352,11 @@ def says(data: bytes, word: bytes, start: int = 0, end: int | None = None) -> bo
             return True
         at = data.find(word, at + 1, end)
     return False
+
+
+def says_twice(data: bytes, word: bytes) -> bool:
+    at = data.find(word)
+    return says(data, word, data.find(word, at + 1)) if at >= 0 and data.find(word, at + 1) >= 0 else False
 
 
 def last_name(expr: ast.expr) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hotloop.source.module import Call, Module, Scope
@@ -67,21 +67,28 @@ def work_of(scope: Scope, project: Project) -> Work:
 
 def calls_in(scope: Scope) -> Iterator[Call]:
     """The calls in a function, with those of the functions and lambdas that are written in it."""
-    calls = _CALLS.of(scope.module, lambda: _calls_by_scope(scope.module))
-    return iter(calls.get(scope, ()))
+    return iter(_CALLS.of(scope.module, lambda: _ByScope(scope.module)).of(scope))
 
 
-_CALLS: Noted[dict[Scope, list[Call]]] = Noted()
+class _ByScope:
+    """The calls of a module by function. What was read of it since the last time is looked at when somebody asks."""
+
+    def __init__(self, module: Module) -> None:
+        self._index = module.index
+        self._seen = 0
+        self._found: dict[Scope, list[Call]] = {}
+
+    def of(self, function: Scope) -> Sequence[Call]:
+        for call in self._index.calls[self._seen :]:
+            scope: Scope | None = call.where.scope
+            while scope is not None and scope.is_function:
+                self._found.setdefault(scope, []).append(call)
+                scope = scope.parent
+        self._seen = len(self._index.calls)
+        return self._found.get(function, ())
 
 
-def _calls_by_scope(module: Module) -> dict[Scope, list[Call]]:
-    found: dict[Scope, list[Call]] = {}
-    for call in module.calls:
-        scope: Scope | None = call.where.scope
-        while scope is not None and scope.is_function:
-            found.setdefault(scope, []).append(call)
-            scope = scope.parent
-    return found
+_CALLS: Noted[_ByScope] = Noted()
 
 
 def _handed(call: Call, project: Project) -> Value | None:

@@ -69,7 +69,7 @@ def _before_else(where: Context) -> Context:
         return where
     ifs = [node for node in ast.walk(loop.node) if isinstance(node, ast.If) and node.test in where.tests]
     elses = {node.test for node in ifs if any(where.statement is n for part in node.orelse for n in ast.walk(part))}
-    return where.inside(tests=tuple(test for test in where.tests if test not in elses))
+    return where.asked(tuple(test for test in where.tests if test not in elses))
 
 
 def _loops_of_growth(statement: ast.Assign, target: str, where: Context) -> Iterator[Loop]:
