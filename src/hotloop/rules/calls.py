@@ -13,6 +13,7 @@ from hotloop.source.noted import Noted
 if TYPE_CHECKING:
     from hotloop.source import Project
 
+GIVES = {"assign", "with", "walrus"}
 _RENAMED: Noted[list[Call]] = Noted()
 
 
@@ -21,7 +22,7 @@ def named(module: Module, project: Project, names: Collection[str]) -> Iterator[
     lasts = _last_of(frozenset(names))
     spelled = module.calls_of(*[last for last in module.called if last in lasts])
     for call in (*spelled, *_renamed(module, project, lasts.__contains__)):
-        name = project.name_of(call.node.func, call.where.scope)
+        name = project.name_at_sight(call.node.func, call.where.scope)
         if name in names:
             yield call, name
 
@@ -34,8 +35,20 @@ def spelled_like(module: Module, project: Project, fits: Callable[[str], bool]) 
 
 def _renamed(module: Module, project: Project, fits: Callable[[str], bool]) -> Iterator[Call]:
     """The calls of what may have been renamed, less those whose last name fits."""
-    renamed = _RENAMED.of(module, lambda: [call for call in module.calls if _may_be_renamed(call, project)])
+    renamed = _RENAMED.of(module, lambda: _all_renamed(module, project))
     return (call for call in renamed if not fits(call.last))
+
+
+def _all_renamed(module: Module, project: Project) -> list[Call]:
+    names = {
+        binding.name for binding in module.read_all().bindings if binding.kind in GIVES or binding.kind == "import"
+    }
+    calls = (call for last, calls in module.called.items() if last in names for call in calls)
+    return sorted((call for call in calls if _may_be_renamed(call, project)), key=_position)
+
+
+def _position(call: Call) -> tuple[int, int]:
+    return call.node.lineno, call.node.col_offset
 
 
 def _may_be_renamed(call: Call, project: Project) -> bool:
@@ -50,7 +63,7 @@ def _may_be_renamed(call: Call, project: Project) -> bool:
 def _renames(binding: Binding, project: Project) -> bool:
     if binding.kind == "import":
         return binding.imported.rpartition(".")[2] != binding.name or project.is_value(binding)
-    return binding.kind in ("assign", "with", "walrus")
+    return binding.kind in GIVES
 
 
 @functools.cache

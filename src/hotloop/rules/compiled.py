@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from hotloop.source.project import Value
 
 
+OF_SELF = re.compile(rb"self\.([A-Za-z_0-9]+)\s*\(")
+
+
 def compiled_callee(call: Call, project: Project) -> Value | None:
     """What is called, if it is a `tf.function`. Callers are asked only of what is called like one of the project's."""
     known = call.last in project.files.compiled
@@ -25,12 +29,19 @@ def compiled_callee(call: Call, project: Project) -> Value | None:
 def may_be_compiled(module: Module, project: Project) -> Iterator[Call]:
     """Calls of what is called like a `tf.function` of the project, was renamed, or is held by `self`."""
     yield from spelled_like(module, project, project.files.compiled.__contains__)
-    for call in _OF_SELF.of(module, lambda: [one for one in module.calls if _is_of_self(one.node.func)]):
+    for call in _OF_SELF.of(module, lambda: _held_by_self(module)):
         if call.last not in project.files.compiled:
             yield call
 
 
 _OF_SELF: Noted[list[Call]] = Noted()
+
+
+def _held_by_self(module: Module) -> list[Call]:
+    """Calls of what `self` has, less what is called like a method here: a compiled one is known by its name."""
+    said = {name.decode() for name in OF_SELF.findall(module.data)}
+    held = said - {scope.name for scope in module.scopes if scope.is_method}
+    return [call for last in sorted(held) for call in module.called.get(last, ()) if _is_of_self(call.node.func)]
 
 
 def _is_of_self(func: ast.expr) -> bool:

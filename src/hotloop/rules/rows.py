@@ -93,7 +93,10 @@ def one_row(data: ast.expr, scope: Scope, found: InLoop, project: Project, depth
 
 
 def _makes_one_row(call: ast.Call, scope: Scope, found: InLoop, project: Project, depth: int) -> bool:
-    name, method = project.name_of(call.func, scope), call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    name, method = (
+        project.name_at_sight(call.func, scope),
+        call.func.attr if isinstance(call.func, ast.Attribute) else "",
+    )
     if name in WRAPPERS:
         return True
     if name in MAKERS and call.args:
@@ -165,7 +168,7 @@ def _adds_axis(index: ast.expr) -> bool:
     first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
     if isinstance(first, ast.Constant):
         return first.value is None
-    return ast.unparse(first).endswith("newaxis")
+    return isinstance(first, ast.Name | ast.Attribute) and last_name(first) == "newaxis"
 
 
 def _is_one_wide(index: ast.expr) -> bool:

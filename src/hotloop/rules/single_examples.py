@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from typing import TYPE_CHECKING
 
 from hotloop.model import Confidence
@@ -16,6 +17,8 @@ from hotloop.source.project import argument_for, loops_of
 if TYPE_CHECKING:
     from hotloop.source import Project
 
+LIBRARIES = {"tf", "np", "keras", "tfp", "jnp", "jax", "os", "math", "random", "re", "json", "logging", "itertools"}
+
 
 def called_on_example(call: Call, project: Project) -> InLoop | None:
     """The loop over a batch, inside a step, of which a call of a model gets one example."""
@@ -28,12 +31,19 @@ def called_on_example(call: Call, project: Project) -> InLoop | None:
 
 def _may_take_one(call: Call, project: Project) -> bool:
     """Before the model is looked up: one row in a loop, or `f(x[None])` in a function that a loop may call."""
-    if not call.node.args or not isinstance(call.node.func, ast.Name | ast.Attribute):
+    if not call.node.args or not _may_be_model(call.node.func):
         return False
     data, scope = call.node.args[0], call.where.scope
     if call.where.loop is None:
         return may_be_row(data, scope)
     return any(one_row(data, scope, InLoop(loop, (), "hot", "high"), project) for loop in loops_of(call.where))
+
+
+def _may_be_model(func: ast.expr) -> bool:
+    """A name or an attribute, but no builtin, and nothing of a library that is known by its usual name."""
+    if isinstance(func, ast.Name):
+        return not hasattr(builtins, func.id)
+    return isinstance(func, ast.Attribute) and not (isinstance(func.value, ast.Name) and func.value.id in LIBRARIES)
 
 
 def _over_batch(call: Call, project: Project) -> InLoop | None:

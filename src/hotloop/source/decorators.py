@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 # A library's own too: `common.function`.
 COMPILES = re.compile(r"^(?!(numba|jax|torch)\.)(.*[_.])?(tf_)?(function|defun|jit)(\(\))?$")
+NEVER = re.compile(  # by its last name: what it is takes long to find out
+    r"(property|(static|class)method|setter|getter|abstract\w+|wraps|contextmanager|dataclass|overrid\w+|overload|\w*export"
+    r"|register\w*)$"
+)
 KEEPS = re.compile(r"cache|memo|singleton|(^|_)once$", re.IGNORECASE)
 HARMLESS = re.compile(
     r"^(staticmethod|classmethod|property|abc|typing|functools|contextlib|absl|logging|time|tf|keras|torch|np|pytest"
@@ -23,12 +27,15 @@ HARMLESS = re.compile(
 
 def compiles(decorator: ast.expr, where: Scope, project: Project) -> bool:
     """`tf.function`, with arguments or without, under another name, or a function of the project that applies it."""
-    bare = project.resolve(decorator.func if isinstance(decorator, ast.Call) else decorator, where)
+    named = decorator.func if isinstance(decorator, ast.Call) else decorator
+    if NEVER.match(last_name(named)):
+        return False
+    bare = project.at_sight(named, where)
     if bare is None:
         return False
     if bare.kind == "name" and bare.name != "functools.partial":
         return COMPILES.search(bare.name) is not None
-    made = project.resolve(decorator, where)
+    made = project.at_sight(decorator, where)
     if made is not None and made.kind == "name":
         return COMPILES.search(made.name) is not None
     return made is not None and made.kind == "function" and made.scope is not None and _applies(made.scope, project)
@@ -36,7 +43,7 @@ def compiles(decorator: ast.expr, where: Scope, project: Project) -> bool:
 
 def _applies(decorator: Scope, project: Project) -> bool:
     """`def compiled(f): return tf.function(f)`."""
-    returned = (project.resolve(one, decorator) for one in decorator.returns)
+    returned = (project.at_sight(one, decorator) for one in decorator.returns)
     return any(value is not None and value.kind == "traced" for value in returned)
 
 

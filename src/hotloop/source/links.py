@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from hotloop.source.mentions import Mentions, Said, arguments
-from hotloop.source.module import Call, Module, Scope
+from hotloop.source.module import Call, Module, Scope, says_twice
 
 if TYPE_CHECKING:
     from hotloop.source.project import Project, Value
@@ -54,7 +54,7 @@ class Links:
 
     def _ask(self, scope: Scope) -> None:
         """Look wherever the scope's name stands. Who asks meanwhile, in a circle, gets what is known so far."""
-        if scope in self._asked or self.linking:
+        if scope in self._asked or self.linking or scope.parent is None:
             return
         self._asked.add(scope)
         spoken = list(self._spoken(scope))
@@ -76,6 +76,8 @@ class Links:
         else:
             found = files.speaking_of(str(name), scope.module.file)
         for file in found:
+            if isinstance(name, str) and file == scope.module.file and not says_twice(scope.module.data, name.encode()):
+                continue  # its definition
             module = files.module(file)
             if module is None:
                 continue

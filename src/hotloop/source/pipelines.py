@@ -25,6 +25,7 @@ from hotloop.source.stages import (
 )
 
 DEPTH = 24  # of statements and calls that one chain is followed through
+DATA = (b"ataset", b"tf.data", b"tfds", b"load_data", b".map(", b".batch(", b".shuffle(", b".repeat(", b".prefetch(")
 MAKERS = re.compile(r"data|ds$|ds_|batch|pipe|input|prepar|configur|process|split|load", re.IGNORECASE)
 
 
@@ -61,7 +62,16 @@ def _maker(call: Call, project: Project) -> bool:
     value = project.at_sight(call.node.func, call.where.scope)
     if value is None:
         return False
-    return is_source(value.name) or (value.kind == "function" and value.scope is not None and bool(value.scope.returns))
+    made = value.scope if value.kind == "function" else None
+    return is_source(value.name) or (made is not None and bool(made.returns) and _speaks_of_data(made.module))
+
+
+_SPEAKS: Noted[bool] = Noted()
+
+
+def _speaks_of_data(module: Module) -> bool:
+    """Else its functions return no data set: to find out what they return takes long."""
+    return _SPEAKS.of(module, lambda: any(word in module.data for word in DATA))
 
 
 @functools.cache

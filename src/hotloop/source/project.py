@@ -114,6 +114,11 @@ class Project:
         with self._links.unasked():
             return self.resolve(expr, scope)
 
+    def name_at_sight(self, expr: ast.expr, scope: Scope) -> str:
+        """Of what a library has under its own name: that does not come in through a parameter."""
+        value = self.at_sight(expr, scope)
+        return value.name if value else ""
+
     def forget_open(self) -> None:
         """What was unknown while calls were linked: its function's callers may tell, now that they are known."""
         for expr in self._open:

@@ -73,11 +73,10 @@ def check(project: Project) -> Iterator[Finding]:
 
 
 def _is_graph_code(module: Module) -> bool:
-    if any(word in module.data for word in EAGER_MODE):
-        return False
-    if "run" in module.called and SESSION.search(module.data) and re.search(rb"sess\w*\.run\(", module.data):
-        return True
-    return any(word in module.data for word in GRAPH_MODE)
+    data = module.data
+    runs = "run" in module.called and SESSION.search(data) and re.search(rb"sess\w*\.run\(", data)
+    builds = runs or any(word in data for word in GRAPH_MODE)
+    return bool(builds) and not any(word in data for word in EAGER_MODE)
 
 
 def _may_be_arrays(module: Module, project: Project) -> tuple[dict[Scope, set[str]], dict[Scope, set[str]]]:

@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 DEPTH = 8
 ARRAYS = re.compile(r"(?i)arr|any\b|tensor|matrix|data|\bnp\.")
+NO_ARRAY = re.compile(  # what a parameter is called that nobody gives an array of megabytes
+    r"(^|_)(axis\d?|axes|ord|k|n|num|max|min|length|size|sizes|shape|dims?|dtype|units|filters|rank|level|depth|width|"
+    r"height|seed|names?|key|fn|func|function|loss|losses|reduction|spec|method|mode|format|type|cells?|layers?|steps?|"
+    r"epsilon|eps|r?cond|lr|rate|dropout|prob|strides?|padding|cropping|repeats|period|threshold|temperature|alpha|beta|"
+    r"gamma|theta|sigma|stddev|tol|keepdims|order|equation|ratios?|posinf|neginf|regularizer|initializer|activation|"
+    r"optimizer|config|params|label)(_|$)"
+)
 CALLERS = 8  # of which one is asked what it hands over
 WIDTHS = {
     "float64": 8, "int64": 8, "complex64": 8, "complex128": 16, "float": 8, "int": 8, "float32": 4, "int32": 4,
@@ -142,10 +149,14 @@ class _Measure:
         home = parameter.where.scope
         if (home.is_method and parameter.name in home.parameters[:1]) or not _may_be_array(parameter):
             return None
-        given = [(argument_for(call, home, parameter.name), call) for call in self.project.callers(home)[:CALLERS]]
-        sizes = [self.of(one, call.where.scope, depth + 1) if one is not None else None for one, call in given]
-        known = [size for size in sizes if size is not None]
-        return min(known, key=lambda size: size.bytes or 0.0) if known and len(known) == len(sizes) else None
+        sizes: list[Size] = []
+        for call in self.project.callers(home)[:CALLERS]:
+            given = argument_for(call, home, parameter.name)
+            size = self.of(given, call.where.scope, depth + 1) if given is not None else None
+            if size is None:
+                return None
+            sizes.append(size)
+        return min(sizes, key=lambda size: size.bytes or 0.0, default=None)
 
     def _is_tensor(self, expr: ast.expr, scope: Scope) -> bool:
         name = self.project.name_of(expr, scope)
@@ -206,7 +217,9 @@ class _Measure:
 
 
 def _may_be_array(parameter: Binding) -> bool:
-    """By what its function says of it: a default that is no array, or an annotation, spares a search for callers."""
+    """By what its function says of it: its name, its annotation or its default may spare a search for callers."""
+    if NO_ARRAY.search(parameter.name):
+        return False
     scope = parameter.where.scope
     annotation = getattr(parameter.node, "annotation", None)
     if annotation is not None and not ARRAYS.search(ast.unparse(annotation)):

@@ -58,7 +58,7 @@ def check(project: Project) -> Iterator[Finding]:
             if (data := _iterated(call, project)) is not None:
                 yield from _iterator(call, data, project)
             elif may_be_source(call.last):
-                name = project.name_of(call.node.func, call.where.scope)
+                name = project.name_at_sight(call.node.func, call.where.scope)
                 if is_source(name) and name not in NOT_BUILT:
                     yield from _built(call, project)
 

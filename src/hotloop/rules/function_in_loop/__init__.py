@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.model import Event, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.calls import named
+from hotloop.rules.calls import named, spelled_like
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.module import Call, Context, Scope, place_of
 
@@ -48,7 +48,7 @@ def check(project: Project) -> Iterator[Finding]:
         for call, _ in named(module, project, MAKERS):
             if call.node.args and id(call.node) not in decorators and not _is_steps_own(call):
                 yield from _said(call.node, call.where, ast.unparse(call.node.args[0]), project)
-        for call in module.calls:
+        for call in spelled_like(module, project, _may_be_class):
             if call.where.loop is not None and isinstance(call.where.statement, ast.Assign | ast.Expr | ast.AugAssign):
                 yield from _object_per_step(call, project)
 
@@ -112,12 +112,17 @@ def _bound_name(where: Context) -> str | None:
     return None
 
 
+def _may_be_class(last: str) -> bool:
+    return last.lstrip("_")[:1].isupper()
+
+
 def _object_per_step(call: Call, project: Project) -> Iterator[Finding]:
     """An object made in the loop whose compiled method is called there: each object compiles its own."""
     made = project.at_sight(call.node.func, call.where.scope)
     if made is None or made.kind != "class" or made.scope is None:
         return
-    methods = {s.name for s in made.scope.module.scopes if s.parent is made.scope and project.is_compiled(s)}
+    inside = made.scope.module.read_decorated().scopes
+    methods = {s.name for s in inside if s.parent is made.scope and project.is_compiled(s)}
     if not methods:
         return
     for use in call.where.scope.module.calls:

@@ -57,7 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         yield from _switched_off(module, project)
         for call in module.calls_of(*filter(ASKED.search, module.called)):
-            name = project.name_of(call.node.func, call.where.scope)
+            name = project.name_at_sight(call.node.func, call.where.scope)
             if name == "tf.data.experimental.enable_debug_mode":
                 message = (
                     "`enable_debug_mode` makes every tf.data stage run in Python, one element at a time, and nothing "

@@ -23,6 +23,8 @@ it is kept: there the fix is shown and not applied.
 
 from __future__ import annotations
 
+import builtins
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -69,8 +71,9 @@ def check(project: Project) -> Iterator[Finding]:
                 yield RULE.finding(call.place, message, **found.where)
 
 
+@functools.cache
 def _may_build(last: str) -> bool:
-    return last.lstrip("_")[:1].isupper() or last == "clone_model"
+    return (last.lstrip("_")[:1].isupper() and not hasattr(builtins, last)) or last == "clone_model"
 
 
 def _kind(call: Call, project: Project) -> str:

@@ -22,6 +22,8 @@ moved.
 from __future__ import annotations
 
 import ast
+import builtins
+import functools
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -73,8 +75,9 @@ def is_restore(name: str) -> bool:
     return name.rpartition(".")[2] in RESTORES
 
 
+@functools.cache
 def _may_load(last: str) -> bool:
-    return last in SPELLED or last[:1].isupper()
+    return last in SPELLED or (last[:1].isupper() and not hasattr(builtins, last))
 
 
 def _loads(call: Call, project: Project) -> bool:

@@ -35,7 +35,7 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.loops import outside_loops
 from hotloop.rules.single_examples import called_on_example
 from hotloop.source.heat import trips
-from hotloop.source.module import Loop, names_read
+from hotloop.source.module import Loop, Scope, last_name, names_read
 from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ PYTHON_METHODS = {
     "index", "count", "as_list", "setdefault",
 }  # fmt: skip
 PYTHON_NAMES = ("np.", "math.", "random.", "itertools.", "collections.", "logging.", "os.", "re.", "absl.", "json.")
+GOES_OVER = {"enumerate", "zip", "reversed", "sorted", "list", "tuple", "items", "keys", "values"}
 TRACED_ELSEWHERE = {"build", "__init__"}  # Python of Keras that makes variables, once
 
 
@@ -86,7 +87,7 @@ def _steps(loop: Loop, project: Project) -> float | None:
     """
     if loop.kind == "map" or isinstance(loop.node, ast.While):
         return None
-    if isinstance(loop.iterable, ast.Name) and loop.iterable.id in loop.where.scope.parameters:
+    if loop.iterable is None or _is_handed_over(loop.iterable, loop.where.scope, project):
         return None  # nobody hands over a list that is written out and that long
     own = trips(loop, project)
     if own is None or own < 2 or _leaves_early(loop.node):
@@ -95,6 +96,15 @@ def _steps(loop: Loop, project: Project) -> float | None:
     if any(n is not None and n >= MANY for n in around):
         return None
     return own * math.prod(n for n in around if n)
+
+
+def _is_handed_over(expr: ast.expr, scope: Scope, project: Project) -> bool:
+    """A parameter, or what goes over one: to find out how long it is takes a look at all callers."""
+    if isinstance(expr, ast.Call) and last_name(expr.func) in GOES_OVER:
+        parts = expr.args or ([expr.func.value] if isinstance(expr.func, ast.Attribute) else [])
+        counted = any(isinstance(part, ast.Call) for part in parts) and len(parts) > 1
+        return not counted and any(_is_handed_over(part, scope, project) for part in parts)
+    return isinstance(expr, ast.Name) and any(b.kind == "parameter" for b in project.bindings(expr.id, scope))
 
 
 def _leaves_early(node: ast.AST) -> bool:
