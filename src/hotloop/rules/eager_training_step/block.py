@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.rules.eager_training_step import UPDATES
 from hotloop.rules.eager_training_step.aside import stays_behind
-from hotloop.rules.eager_training_step.live import carried, read_later
+from hotloop.rules.eager_training_step.live import carried, read_before_bound, read_later
 from hotloop.rules.eager_training_step.metrics import updates_metric
 from hotloop.rules.moving import names_in
 from hotloop.rules.tracing import refuse_python
@@ -109,9 +109,13 @@ def _measured(statements: list[ast.stmt], where: Context, tapes: set[str], behin
         names = names_in([statement] if not isinstance(statement, ast.With) else statement.items)
         simple = not isinstance(statement, BRANCHES)
         # In a compound statement, a name that only the block itself binds is bound there before it is read.
-        reads = [n for n in names.reads if n not in bound and (simple or n in outside)]
+        early = set(names.reads) if simple else outside & read_before_bound(statement)
+        reads = [n for n in names.reads if n not in bound and n in early]
         needed.update(dict.fromkeys(reads))
         bound |= set(names.binds) if simple else set()
+    unset = [n for n in needed if n in inside.binds and not _bound_before(n, statements[0], scope)]
+    if unset:
+        raise Refused(f"`{unset[0]}` may have no value yet where the step begins", inside.binds[unset[0]])
     again = carried((n for n in needed if n in inside.binds), statements, scope.node, outermost)  # type: ignore[arg-type]
     returned = [name for name in inside.binds if name in later or name in again or name in behind]
     for name in returned:
@@ -121,6 +125,11 @@ def _measured(statements: list[ast.stmt], where: Context, tapes: set[str], behin
     if shared:
         raise Refused(f"`{shared[0]}` is a global variable that the step sets", inside.binds[shared[0]])
     return Block(statements, list(needed), list(inside.binds), returned)
+
+
+def _bound_before(name: str, first: ast.stmt, scope: Scope) -> bool:
+    bindings = scope.bindings.get(name, [])
+    return any(b.kind == "parameter" or getattr(b.node, "lineno", 0) < first.lineno for b in bindings)
 
 
 def _flat(statements: list[ast.stmt]) -> Iterator[ast.stmt]:

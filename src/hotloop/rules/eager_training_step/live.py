@@ -42,6 +42,16 @@ def carried(names: Iterable[str], statements: list[ast.stmt], scope: ast.AST, lo
     return set(names) - fresh
 
 
+def read_before_bound(statement: ast.stmt) -> set[str]:
+    """Names that a statement reads where it has not surely bound them itself: `y` of `if x: y = 1` and then `y`."""
+    kills = list(_kills(ast.Module([statement], [])))
+    return {
+        name
+        for name, _, line in _reads(statement)
+        if not any(k.name == name and k.start < line <= k.end for k in kills)
+    }
+
+
 def _reads(scope: ast.AST) -> Iterator[tuple[str, ast.AST, int]]:
     for node in ast.walk(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -70,7 +80,8 @@ def _kills(scope: ast.AST) -> Iterator[Kill]:
 def _kills_in(block: list[ast.stmt], end: int) -> Iterator[Kill]:
     for statement in block:
         if isinstance(statement, ast.For | ast.AsyncFor):
-            start, stop, bound = statement.lineno, statement.end_lineno or 0, names_in([statement.target])
+            start, stop = statement.iter.end_lineno or 0, statement.end_lineno or 0
+            bound = names_in([statement.target])
         elif isinstance(statement, ast.With | ast.AsyncWith):
             start, stop, bound = statement.lineno, end, names_in(statement.items)
             yield from _kills_in(statement.body, end)  # which always runs
