@@ -23,6 +23,12 @@ TAKES_STRING = {
     "tf.io.decode_image", "tf.io.decode_gif", "tf.io.decode_bmp", "tf.decode_csv", "tf.io.decode_csv",
     "tf.parse_single_example", "tf.io.parse_single_example", "tf.string_split", "tf.image.decode_and_crop_jpeg",
 }  # fmt: skip
+# What they make depends on what the graph holds by then.
+GATHERS = (
+    "tf.global_variables", "tf.local_variables", "tf.trainable_variables", "tf.get_collection", "tf.summary.merge_all",
+    "tf.report_uninitialized_variables", "tf.initialize_all_variables", "tf.tables_initializer",
+)  # fmt: skip
+MAKES_VARIABLES = re.compile(r"^tf\.(Variable|get_variable|layers\.|contrib\.)|^keras\.|\.(minimize|apply_gradients)$")
 CONVERTS = {"tf.constant", "tf.convert_to_tensor"}  # their dtype, where given, is the placeholder's
 
 
@@ -73,6 +79,7 @@ class _Plan:
         for expr, _ in self.inline:
             self._feed(expr, rewriter)
             self._pass_attributes(expr, rewriter)
+        self._refuse_gathering(moved)
         fed = frozenset(n for p in self.placeholders for n in p.reads) | frozenset(
             n for test, _ in self.tests for n in names_read(test)
         )
@@ -110,6 +117,26 @@ class _Plan:
                 seeds.append(holder)
         fed = self._values(seeds)
         return self.step.needs(seeds, instead=frozenset(fed)) if seeds else []
+
+    def _refuse_gathering(self, moved: list[ast.stmt]) -> None:
+        """An initializer that is made once knows nothing of the variables that a later step makes."""
+        for part in (*moved, *[expr for expr, _ in self.inline]):
+            gathers = next(
+                (c for c in _calls(part) if self.project.name_of(c.func, self.scope).startswith(GATHERS)), None
+            )
+            if gathers is not None and (maker := self._makes_variables(moved)) is not None:
+                name, made = ast.unparse(gathers.func), ast.unparse(maker.func)
+                raise Refused(
+                    f"`{name}` takes up what `{made}` may add to the graph in each step: mend that first", maker
+                )
+
+    def _makes_variables(self, moved: list[ast.stmt]) -> ast.Call | None:
+        """A call of the step that stays and makes variables, or may, as a function of the project's own."""
+        for call in (c for statement in self.step.statements if statement not in moved for c in _calls(statement)):
+            value = self.project.resolve(call.func, self.scope)
+            if value is not None and (value.scope is not None or MAKES_VARIABLES.search(value.name)):
+                return call
+        return None
 
     def step_withs(self) -> tuple[Any, ...]:
         return self.fetch.call.where.withs
