@@ -42,11 +42,12 @@ NOT_OPS = (
 
 
 def is_op(name: str) -> bool:
-    """Whether calling `name` makes an op: `tf.` and a lower-case last part, less the names above."""
+    """Whether calling `name` makes an op: `tf.` and a lower-case last part, less the names above and all `get_...`."""
     if name == "tf.global_variables_initializer":
         return True
     last = name.rpartition(".")[2]
-    return name.startswith("tf.") and last.islower() and "(" not in name and not name.startswith(NOT_OPS)
+    made = last.islower() and not last.startswith("get_")
+    return name.startswith("tf.") and made and "(" not in name and not name.startswith(NOT_OPS)
 
 
 def is_model(name: str) -> bool:

@@ -43,6 +43,8 @@ RULE = Rule(__name__)
 
 ASSIGNMENTS = {"assign", "assign_add", "assign_sub", "minimize"}  # methods that make ops
 SAVERS = {"tf.train.Saver"}
+NEW_GRAPHS = {"Graph", "reset_default_graph"}  # nothing grows; `session-in-loop` says that all is built again
+FRESH_GRAPHS = {"import_meta_graph", "clear_session"}
 # What is surely one tensor, not a list of them: `y[0]` and `y * 2` then make an op.
 TENSORS = re.compile(
     r"^tf\.(placeholder|Variable|get_variable|constant|matmul|reshape|concat|stack|cast|transpose|gather|one_hot|squeeze"
@@ -62,7 +64,7 @@ def _savers(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call, _ in named(module, project, SAVERS):
             found = in_loop(project, call.where)
-            if found and not _has_fresh_graph(call, found):
+            if found and not _reaches(FRESH_GRAPHS | NEW_GRAPHS, call, found):
                 message = (
                     f"A saver is made {each(found, call.place)}, and adds its ops to the graph each time. "
                     "Make it once, before the loop."
@@ -70,10 +72,10 @@ def _savers(project: Project) -> Iterator[Finding]:
                 yield RULE.finding(call.place, message, **found.where)
 
 
-def _has_fresh_graph(call: Call, found: InLoop) -> bool:
+def _reaches(attributes: set[str], call: Call, found: InLoop) -> bool:
+    """Whether the step, or the function in it that makes the call, names one of these."""
     bodies = [found.loop.node, *([call.where.scope.node] if found.chain else [])]
-    makers = {"Graph", "reset_default_graph", "import_meta_graph", "clear_session"}
-    return any(isinstance(n, ast.Attribute) and n.attr in makers for body in bodies for n in ast.walk(body))
+    return any(isinstance(n, ast.Attribute) and n.attr in attributes for body in bodies for n in ast.walk(body))
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def fetches(project: Project) -> Iterator[Fetch]:
         for call in module.calls_of("run", "eval"):
             fetched = _fetched(call, project)
             found = in_loop(project, call.where) if fetched is not None else None
-            if fetched is None or found is None:
+            if fetched is None or found is None or _reaches(NEW_GRAPHS, call, found):
                 continue
             found = found.lowered() if _is_between_passes(call, found) else found
             built = _Ops(found, project)
