@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 from hotloop import series, words
 from hotloop.model import Cost, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.growing_concat.growth import Growth, growths
+from hotloop.rules.growing_concat.growth import Growth, growths, is_graph_code, is_tensor_loop
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.heat import Heat, loop_heat, trips
 from hotloop.source.module import Loop, Module, last_name, names_read, place_of
@@ -61,7 +61,7 @@ def check(project: Project) -> Iterator[Finding]:
                 place = place_of(module, growth.statement)
                 message = (
                     f"`{growth.target}` grows by `{growth.spelled}` {each(found, place)}: all that it holds is "
-                    f"copied each time. {_cure(growth, found.loop, project)}"
+                    f"copied each time. {_cure(growth, project)}"
                 )
                 yield RULE.finding(place, message, **found.where)
 
@@ -106,14 +106,11 @@ def _is_counted(loop: Loop, project: Project) -> bool:
 
 
 def _in_graph(loop: Loop, project: Project) -> bool:
-    iterable = loop.iterable
-    if isinstance(iterable, ast.Call):
-        return project.name_of(iterable.func, loop.where.scope) == "tf.range"
-    return isinstance(loop.node, ast.While)
+    return is_tensor_loop(loop, project) if isinstance(loop.iterable, ast.Call) else isinstance(loop.node, ast.While)
 
 
-def _cure(growth: Growth, loop: Loop, project: Project) -> str:
-    if growth.is_tensor and (project.traced(growth.where) or (_in_graph(loop, project) and loop.kind == "for")):
+def _cure(growth: Growth, project: Project) -> str:
+    if growth.is_tensor and is_graph_code(growth.where, project):
         return "Write the parts into a `tf.TensorArray` and read it once after the loop."
     return "Append the parts to a list and concatenate once after the loop."
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.growing_concat.growth import Growth, growths
+from hotloop.rules.growing_concat.growth import Growth, growths, has_begun, is_graph_code
 from hotloop.rules.growing_concat.sharing import refuse_shared
 from hotloop.rules.growing_concat.tensor_array import loop_options, write_into_array
 from hotloop.rules.hoisting import free_name
 from hotloop.rules.moving import put_before, statements_around
-from hotloop.source.module import Loop, Scope, place_of
+from hotloop.source.module import Context, Loop, Scope, place_of
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
@@ -65,8 +65,9 @@ def _planned(growth: Growth, known: list[Growth], project: Project) -> list[Plan
     choice = _choice(growth, loop)
     if choice is None:
         return [_plan(growth, None, loop, project)]
-    together = [g for g in known if g.statement in choice.orelse]
-    if not len(together) == len(choice.orelse) == len(choice.body) or any(g.loops[-1] is not loop for g in together):
+    begun, first = _sides(growth, choice)
+    together = [g for g in known if g.statement in begun]
+    if not len(together) == len(begun) == len(first) or any(g.loops[-1] is not loop for g in together):
         raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", choice)
     return [_plan(one, choice, loop, project) for one in together]
 
@@ -77,20 +78,16 @@ def _plan(growth: Growth, choice: ast.If | None, loop: Loop, project: Project) -
         raise Refused(f"others may read `{growth.target}` while the loop runs: collect in a local name first", target)
     if not isinstance(loop.node, ast.For | ast.While):
         raise Refused("the loop is asynchronous", growth.statement)
-    compiled = project.traced(growth.where) or _is_tensor_loop(loop, project)
+    compiled = project.traced(growth.where) or (growth.is_tensor and is_graph_code(growth.where, project))
     added, in_front = _added(growth)
     replaced = choice or growth.statement
     begins = _beginning(growth, choice, added, loop) if choice else "value"
     _refuse_other_reads(target.id, [replaced, *loop_options(loop.node, target.id)], loop.node)
     _refuse_far_reads(target.id, scope)
+    _refuse_devices(growth.where, loop, project)
     _refuse_handlers(loop.node, growth.statement, scope)
     refuse_shared(added, growth.where, loop, project)
     return Plan(growth, target.id, loop.node, added, in_front, replaced, begins, compiled)
-
-
-def _is_tensor_loop(loop: Loop, project: Project) -> bool:
-    iterable = loop.iterable
-    return isinstance(iterable, ast.Call) and project.name_of(iterable.func, loop.where.scope) == "tf.range"
 
 
 def _listed(call: ast.Call) -> ast.expr:
@@ -115,22 +112,28 @@ def _added(growth: Growth) -> tuple[list[ast.expr], bool]:
 
 
 def _choice(growth: Growth, loop: Loop) -> ast.If | None:
-    """`if x is None: x = y` before `else: x = concat([x, y])`: the whole `if` is one `append`."""
+    """`if x is None: x = y; else: x = concat([x, y])`, or the other way round: the whole `if` is one `append`."""
     ifs = (node for node in ast.walk(loop.node) if isinstance(node, ast.If))
-    return next((node for node in ifs if growth.statement in node.orelse), None)
+    return next((node for node in ifs if growth.statement in _sides(growth, node)[0]), None)
+
+
+def _sides(growth: Growth, choice: ast.If) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """What is done with each part but the first, and with the first."""
+    if choice.orelse and has_begun(choice.test, growth.target):
+        return choice.body, choice.orelse
+    return choice.orelse, choice.body
 
 
 def _beginning(growth: Growth, choice: ast.If, added: list[ast.expr], loop: Loop) -> str:
     """How the first part is told from the others: `none`, or `first` by a count."""
-    firsts = [
-        s for s in choice.body if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [growth.target]
-    ]
+    _, begin = _sides(growth, choice)
+    firsts = [s for s in begin if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [growth.target]]
     if len(firsts) != 1 or len(added) > 1:
         raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", choice)
     if ast.dump(firsts[0].value) != ast.dump(added[0]):
         raise Refused(f"the first part of `{growth.target}` is made otherwise than the rest", choice)
     test = ast.unparse(choice.test)
-    if test in {f"{name} is None" for s in choice.body for name in _stored(s)}:
+    if test in {f"{name} is None" for s in begin for name in _stored(s)} or has_begun(choice.test, growth.target):
         return "none"
     if test in _first_tests(loop) and len(growth.loops) == 1:
         return "first"
@@ -171,6 +174,13 @@ def _refuse_far_reads(name: str, scope: Scope) -> None:
         for node in ast.walk(other.node):
             if isinstance(node, ast.Name) and node.id == name:
                 raise Refused(f"`{other.name}` reads `{name}` too", node)
+
+
+def _refuse_devices(where: Context, loop: Loop, project: Project) -> None:
+    """`with tf.device("CPU"): rows = tf.concat([rows, part])` takes each part there; in a list it would stay."""
+    for block in (one for one in where.withs if one not in loop.where.withs):
+        if any(project.name_of(item.context_expr, where.scope) == "tf.device()" for item in block.items):
+            raise Refused("each part is taken to a device: append what `tf.identity` gives there to a list", block)
 
 
 def _refuse_handlers(loop: ast.AST, statement: ast.stmt, scope: Scope) -> None:

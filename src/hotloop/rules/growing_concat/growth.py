@@ -20,6 +20,7 @@ TENSOR = {"tf.concat", "tf.experimental.numpy.concatenate", "keras.backend.conca
 ARRAY = {"np.concatenate", "np.vstack", "np.hstack", "np.append", "np.row_stack"}
 SPELLED = {name.rpartition(".")[2] for name in TENSOR | ARRAY}
 LOOKS = {"len", "print", "type", "isinstance", "id"}  # reads that do not need the values
+OPTIONS = "set_loop_options"
 SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
 
 
@@ -48,6 +49,18 @@ def growths(module: Module, project: Project) -> Iterator[Growth]:
         loops = tuple(_loops_of_growth(statement, target, where))
         if loops and not is_guarded(where):
             yield Growth(statement, where, target, ast.unparse(call.node.func), name in TENSOR, loops)
+
+
+def is_graph_code(where: Context, project: Project) -> bool:
+    """Whether TensorFlow traces it, or it is written so: a loop over `tf.range` around it, or `set_loop_options`."""
+    if project.traced(where) or any(is_tensor_loop(loop, project) for loop in loops_of(where)):
+        return True
+    return any(call.where.scope is where.scope for call in where.scope.module.calls_of(OPTIONS))
+
+
+def is_tensor_loop(loop: Loop, project: Project) -> bool:
+    iterable = loop.iterable
+    return isinstance(iterable, ast.Call) and project.name_of(iterable.func, loop.where.scope) == "tf.range"
 
 
 def _parts(call: ast.Call) -> list[str]:
@@ -85,11 +98,10 @@ def _is_reset(target: str, growth: ast.Assign, loop: Loop) -> bool:
     body = loop.node.body if isinstance(loop.node, ast.For | ast.AsyncFor | ast.While) else []
     if names_read(growth.targets[0]) & {*names_stored(loop.node)} or target in loop.targets:
         return True  # another one in each step: `rows[key] = np.append(rows[key], 0)`
+    ifs = [node for node in ast.walk(loop.node) if isinstance(node, ast.If)]
     beginnings = {
-        inner
-        for node in ast.walk(loop.node)
-        if isinstance(node, ast.If) and any(growth is n for part in node.orelse for n in ast.walk(part))
-        for inner in node.body
+        *(s for node in ifs if any(growth is n for part in node.orelse for n in ast.walk(part)) for s in node.body),
+        *(s for node in ifs if growth in node.body and has_begun(node.test, target) for s in node.orelse),
     }
     stack: list[ast.stmt] = list(body)
     while stack:
@@ -103,6 +115,11 @@ def _is_reset(target: str, growth: ast.Assign, loop: Loop) -> bool:
                 return True
         stack += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
     return False
+
+
+def has_begun(test: ast.expr, target: str) -> bool:
+    """`if x is not None: x = concat([x, y])`, before `else: x = y`."""
+    return ast.unparse(test) == f"{target} is not None"
 
 
 def _grows_too(node: ast.Assign, target: str) -> bool:
@@ -133,7 +150,7 @@ def _is_needed(target: str, loop: Loop) -> bool:
 def _only_looking(node: ast.AST, target: str) -> Iterator[ast.AST]:
     """What in a node reads the target without need of its values; of a growth, the target itself: not what is added."""
     if isinstance(node, ast.Call):
-        if last_name(node.func) == "set_loop_options" or (isinstance(node.func, ast.Name) and node.func.id in LOOKS):
+        if last_name(node.func) == OPTIONS or (isinstance(node.func, ast.Name) and node.func.id in LOOKS):
             yield node
     elif isinstance(node, ast.Attribute):
         if node.attr in SHAPES:

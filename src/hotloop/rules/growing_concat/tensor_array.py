@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from hotloop.rules.growing_concat.growth import OPTIONS
 from hotloop.rules.moving import put_before, tensorflow_name
 from hotloop.rules.vectors import is_tensor
+from hotloop.source.module import names_read
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
     from hotloop.rules.growing_concat.collect import Plan
     from hotloop.source import Project
-
-OPTIONS = "set_loop_options"
 
 
 def write_into_array(rewriter: Rewriter, plan: Plan, parts: str, project: Project) -> None:
@@ -47,6 +47,10 @@ def _require_simple(plan: Plan, project: Project) -> None:
         raise Refused(
             "only what grows at its end, along the first axis, can be collected in a `tf.TensorArray`", statement
         )
+    options = loop_options(plan.loop, plan.name)
+    for other in (c for c in scope.module.calls_of(OPTIONS) if c.where.scope is scope):
+        if other.where.statement not in options and plan.name in names_read(other.node):
+            raise Refused(f"`{OPTIONS}` says of another loop how `{plan.name}` grows", other.node)
     before = [b for b in scope.bindings[plan.name] if getattr(b.node, "lineno", 0) < plan.loop.lineno]
     tensors = [b.kind == "parameter" or (b.value is not None and is_tensor(b.value, b.where, project)) for b in before]
     if not tensors or not all(tensors):
