@@ -51,35 +51,51 @@ def refuse_python(nodes: Sequence[ast.AST], scope: Scope, what: str, project: Pr
 
 
 def _refuse(
-    nodes: Iterable[ast.AST], scope: Scope, local: set[str], what: str, project: Project, seen: set[Scope]
+    nodes: Iterable[ast.AST],
+    scope: Scope,
+    local: set[str],
+    what: str,
+    project: Project,
+    seen: set[Scope],
+    layer: bool = False,
 ) -> None:
+    """`layer`: it belongs to a model or layer, whose `call` is written to be traced: but for the values of tensors."""
     scopes = {inner.node: inner for inner in scope.module.scopes}
     stack = [(node, scope, local) for node in nodes][::-1]
     while stack:
         node, at, own = stack.pop()
-        reason = _reason(node, at, own, project)
+        reason = _value_taken(node) if layer else _reason(node, at, own, project)
         if reason:
             raise Refused(f"{reason} in `{what}` must run in Python in each step: move it out first", node)
         if isinstance(node, ast.Call):
-            _refuse_callee(node, at, what, project, seen)
+            _refuse_callee(node, at, what, project, seen, layer)
         inside = scopes.get(node)  # type: ignore[call-overload]
         if inside is not None and inside.is_function:
             at, own = inside, own | _locals(inside)
         stack += [(child, at, own) for child in ast.iter_child_nodes(node)][::-1]
 
 
-def _refuse_callee(node: ast.Call, scope: Scope, what: str, project: Project, seen: set[Scope]) -> None:
-    """The same of the project's own functions that are called from there."""
-    target = project.resolve(node.func, scope)
+def _refuse_callee(node: ast.Call, scope: Scope, what: str, project: Project, seen: set[Scope], layer: bool) -> None:
+    """The same of the project's own functions, models and layers that are called from there."""
+    target, name = project.resolve(node.func, scope), ""
+    if target is not None and target.kind == "object" and target.scope is not None:
+        name = ast.unparse(node.func)
+        target, layer = project.member(target.scope, "call") or project.member(target.scope, "__call__"), True
     callee = target.scope if target and target.kind == "function" else None
     if callee is None or callee in seen or len(seen) > DEPTH or isinstance(callee.node, ast.Module | ast.ClassDef):
         return
     body = callee.node.body if isinstance(callee.node.body, list) else [callee.node.body]
+    name = name or callee.name
     try:
-        _refuse(body, callee, _locals(callee), callee.name, project, {*seen, callee})
+        _refuse(body, callee, _locals(callee), name, project, {*seen, callee}, layer)
     except Refused as refused:
         at = f"{callee.module.path}:{getattr(refused.node, 'lineno', 0)}"
-        raise Refused(f"`{what}` calls `{callee.name}`, and {refused.reason} ({at})", node) from None
+        raise Refused(f"`{what}` calls `{name}`, and {refused.reason} ({at})", node) from None
+
+
+def _value_taken(node: ast.AST) -> str:
+    taken = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "numpy"
+    return f"`{ast.unparse(node.func)}(...)`" if taken and not node.args else ""  # type: ignore[attr-defined]
 
 
 def _reason(node: ast.AST, scope: Scope, local: set[str], project: Project) -> str:
