@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hotloop.source.flow import in_loop as stands_in
-from hotloop.source.module import Call, Scope, names_read
+from hotloop.source.module import Call, Scope, last_name, names_read
 from hotloop.source.project import argument_for
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from hotloop.source import Project
 
 BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
+
+DATA_SET = re.compile(r"data_?set|(?:^|_)ds(?:_|$)|loader|generator", re.IGNORECASE)
 
 
 def is_row_of_batch(data: ast.expr, call: Call, project: Project) -> bool:
@@ -56,3 +58,14 @@ def is_data_set(data: ast.expr, scope: Scope, project: Project) -> bool:
         bound = project.bindings(data.id, scope)
         values += [b.value for b in bound if b.value is not None and b.kind in ("assign", "walrus")]
     return any(project.name_of(value, scope).startswith("tf.data.") for value in values)
+
+
+def is_called_data_set(data: ast.expr, scope: Scope) -> bool:
+    """`test_dataset`, `self.loader`, or what `make_dataset(files)` gives, where nobody knows better."""
+    if isinstance(data, ast.Call):
+        return DATA_SET.search(last_name(data.func)) is not None
+    if not isinstance(data, ast.Name | ast.Attribute):
+        return False
+    bound = scope.bindings.get(data.id, []) if isinstance(data, ast.Name) else []
+    made = [b.value for b in bound if isinstance(b.value, ast.Call)]
+    return any(DATA_SET.search(one) for one in (last_name(data), *[last_name(value.func) for value in made]))

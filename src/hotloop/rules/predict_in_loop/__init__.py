@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
-from hotloop.rules.batches import is_batch, is_row_of_batch
+from hotloop.rules.batches import is_batch, is_called_data_set, is_row_of_batch
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.many_rows import holds_many, may_be_more
 from hotloop.rules.rows import holds_model, is_wide, one_row
@@ -82,7 +82,7 @@ def _is_trained_for_it(call: Call, found: InLoop) -> bool:
 def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLoop | None:
     """As sure as an argument makes us that is not one row: something else of this step, or the same data each time."""
     scope = call.where.scope
-    if is_wide(data, scope, project):
+    if is_wide(data, scope, project) or is_called_data_set(data, scope):
         return None
     if not varies(data, scope, found.loop, found.chain, project, calls_vary=True):
         return None
