@@ -85,12 +85,26 @@ class _Variation:
         if not self.calls_vary or name in PURE_CALLS or name.startswith(PURE_PREFIXES):
             return False
         if value is not None and value.scope is not None:  # the project's own: as pure as what it is given
-            return not (node.args or node.keywords or value.kind == "class" or self.project.is_cached(value.scope))
+            given = node.args or node.keywords or value.kind == "class" or self.project.is_cached(value.scope)
+            return not given or (value.kind == "function" and self._asks_another(value.scope))
         if isinstance(node.func, ast.Attribute):
             if node.func.attr == "read":
                 return not self.project.name_of(node.func.value, scope).endswith(FILES)
             return node.func.attr not in PURE_METHODS
         return True
+
+    def _asks_another(self, scope: Scope) -> bool:
+        """`self.env.step(action)`, in a method: an object of which nothing is known, and that may have a state."""
+        if not scope.is_method or not scope.parameters:
+            return False
+        for call in (node for node in ast.walk(scope.node) if isinstance(node, ast.Call)):
+            match call.func:
+                case ast.Attribute(value=ast.Attribute(value=ast.Name(id=owner)), attr=method):
+                    value = self.project.resolve(call.func, scope)
+                    known = value is not None and (value.scope or value.name.startswith(PURE_PREFIXES))
+                    if owner == scope.parameters[0] and method not in PURE_METHODS and not known:
+                        return True
+        return False
 
     def _is_stored(self, node: ast.Attribute | ast.Subscript, scope: Scope, chain: tuple[Call, ...]) -> bool:
         """`state["path"]` or `args.path`, where the step itself sets it."""

@@ -28,7 +28,7 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.batches import is_batch, is_called_data_set, is_row_of_batch
-from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.loops import InLoop, each, in_loops
 from hotloop.rules.many_rows import holds_many, may_be_more
 from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
@@ -50,21 +50,29 @@ def check(project: Project) -> Iterator[Finding]:
             func = call.node.func
             if not (isinstance(func, ast.Attribute) and func.attr == "predict"):
                 continue
-            sure = holds_model(func.value, call.where.scope, project)
-            found = in_loop(project, call.where) if sure is not None else None
-            data = call.argument(0, "x")
-            if found is None or data is None or _is_trained_for_it(call, found):
-                continue
-            single = one_row(data, call.where.scope, found, project) or is_row_of_batch(data, call, project)
-            judged = found if single else _judged(found, data, call, project)
+            sure, data = holds_model(func.value, call.where.scope, project), call.argument(0, "x")
+            ways = in_loops(project, call.where) if sure is not None and data is not None else []
+            judged = [one for way in ways if (one := _single_or_judged(way, call, project)) is not None]
             if judged:
-                found = judged if sure else judged.lowered()
+                found, single = min(judged, key=lambda one: ("high", "medium", "low").index(one[0].confidence))
+                found = found if sure else found.lowered()
                 message = (
                     f"`{ast.unparse(func)}` is called {each(found, call.place)}: its fixed cost is paid "
                     f"{'per example' if single else 'each time'}. "
                     "Predict all at once, or call `predict_on_batch`."
                 )
                 yield RULE.finding(call.place, message, **found.where)
+
+
+def _single_or_judged(found: InLoop, call: Call, project: Project) -> tuple[InLoop, bool] | None:
+    """One of the ways in which the call runs in loops, as sure as its data make us, and whether these are one row."""
+    data = call.argument(0, "x")
+    if data is None or _is_trained_for_it(call, found):
+        return None
+    if one_row(data, call.where.scope, found, project) or is_row_of_batch(data, call, project):
+        return found, True
+    judged = _judged(found, data, call, project)
+    return (judged, False) if judged is not None else None
 
 
 def _is_trained_for_it(call: Call, found: InLoop) -> bool:
