@@ -265,10 +265,17 @@ class _Changes:
             if binding.kind in ("assign", "walrus") and binding.value is not None:
                 if name in names_read(binding.value):  # lr = lr * decay
                     if not _renewed(name, inside):
-                        return not is_array(binding.value, scope, project, depth)
+                        return self._stays_number(binding.value, scope, depth)
                 elif self.of(binding.value, scope, (), depth + 1):
                     return True
         return False
+
+    def _stays_number(self, value: ast.expr, scope: Scope, depth: int) -> bool:
+        """What a step makes of a number by arithmetic is one; what a function makes of it, only if that can be seen."""
+        names = (self.project.name_of(node.func, scope) for node in ast.walk(value) if isinstance(node, ast.Call))
+        if all(name in NUMBER_CALLS or name.startswith("math.") for name in names):
+            return not is_array(value, scope, self.project, depth)
+        return is_number(value, scope, (), self.project)
 
     def _handed(self, name: str, scope: Scope, chain: tuple[Call, ...], depth: int) -> bool:
         """A name of a function that the loop calls: what it is given, what it makes of that, a name of the loop."""

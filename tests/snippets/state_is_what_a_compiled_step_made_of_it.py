@@ -1,0 +1,32 @@
+"""A state that each step hands to the next is a tensor; a rate that a function of numbers makes is a number."""
+
+import tensorflow as tf
+
+
+@tf.function
+def step(model, x, rate):
+    return x + rate * model(x)
+
+
+@tf.function
+def update(x, rate):
+    return x * rate
+
+
+def decayed(rate):
+    return rate * 0.99
+
+
+def samples(model, dataset):
+    rate = tf.constant(0.1)
+    for i, batch in enumerate(dataset):
+        for t in range(1000):
+            batch = step(model, batch, rate)
+        yield batch
+
+
+def anneal(x):
+    rate = 1.0
+    for t in range(1000):
+        x = update(x, rate)  # python-number-argument
+        rate = decayed(rate)
