@@ -317,8 +317,8 @@ def extract(
     name = rewriter.new_name(name, scope)
     parameters = [*fed, *[parameter for parameter, _ in arguments]]
     values = [*fed, *[value for _, value in arguments]]
-    text = f"{_wrapped(f'def {name}', parameters, ':')}\n    return {', '.join(results)}"
-    define(rewriter, scope, text, body)
+    last = f"return {', '.join(results)}" if results else "pass"
+    define(rewriter, scope, f"{_wrapped(f'def {name}', parameters, ':')}\n    {last}", body)
     call = _wrapped(f"{', '.join(results)} = {name}" if results else name, values)
     replacement = rewriter.parse_block(call)[0]
     first, *others = [rewriter.statement(s) for s in moved]
@@ -339,12 +339,16 @@ def _wrapped(before: str, values: Sequence[str], after: str = "") -> str:
 
 
 def define(rewriter: Rewriter, scope: Scope, text: str, body: Sequence[Any] = ()) -> None:
-    """A cached function before the top-level definition that `scope` stands in; `body` goes before its return."""
+    """A cached function before the top-level definition that `scope` stands in; `body` goes before its return.
+
+    Where that returns nothing, its text says `pass`, which `body` takes the place of.
+    """
     rewriter.require_import("functools")
     function: Any = rewriter.parse_block(f"@functools.cache\n{text}")[0]
     if body:
         first = body[0].with_changes(leading_lines=[line for line in body[0].leading_lines if line.comment])
-        function = with_body(function, [first, *body[1:], *body_of(function)])
+        rest = [] if text.endswith("    pass") else body_of(function)
+        function = with_body(function, [first, *body[1:], *rest])
     while scope.parent is not None and scope.parent.parent is not None:
         scope = scope.parent
     anchor = rewriter.statement(scope.node)  # type: ignore[arg-type]
