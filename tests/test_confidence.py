@@ -61,3 +61,13 @@ def test_a_step_whose_model_is_compiled_is_only_partly_eager(decorator: str, sur
 @pytest.mark.parametrize(("row", "sure"), [("np.reshape(next_state, [1, 4])", "high"), ("next_state * 2", "medium")])
 def test_one_row_is_known_where_the_caller_makes_it(row: str, sure: str, tmp_path: Path) -> None:
     assert sure_of("predict-in-loop", AGENT.format(row=row), tmp_path) == [sure]
+
+
+@pytest.mark.parametrize(("loop", "sure"), [("found in minibatch", "high"), ("found in spectra(batch=32)", "medium")])
+def test_a_batch_size_that_a_generator_is_told_says_nothing_of_single_rows(
+    loop: str, sure: str, tmp_path: Path
+) -> None:
+    source = (
+        f"from tensorflow import keras\nmodel = keras.models.load_model('m')\nfor {loop}:\n    model.predict(found)\n"
+    )
+    assert sure_of("predict-in-loop", source, tmp_path) == [sure]

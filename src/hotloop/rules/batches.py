@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hotloop.rules.loops import InLoop
     from hotloop.source import Project
 
-BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
+BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!=|_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
 
 DATA_SET = re.compile(r"data_?set|(?:^|_)ds(?:_|$)|loader|generator", re.IGNORECASE)
 
