@@ -13,3 +13,5 @@ for i in range(len(images)):
     print(model.predict(test_ds))
     print(model.predict(make_loader(images[i])))
     print(model.predict(scene.pixels(images[i])))  # predict-in-loop
+    few_ds = tf.squeeze(scene.few(images[i]), axis=0)
+    print(model.predict(few_ds))  # predict-in-loop

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 BATCH = re.compile(r"(?:^|[^a-z])(?:mini_?)?batch(?!=|_?size|es|_?norm|e)|(?:^|\.|_)(?:sample\w*|choice)\(")
 
+ARRAYS = re.compile(r"tf\.(?!data\.)|np\.")
 DATA_SET = re.compile(r"data_?set|(?:^|_)ds(?:_|$)|loader|generator", re.IGNORECASE)
 
 
@@ -60,7 +61,7 @@ def is_data_set(data: ast.expr, scope: Scope, project: Project) -> bool:
     return any(project.name_of(value, scope).startswith("tf.data.") for value in values)
 
 
-def is_called_data_set(data: ast.expr, scope: Scope) -> bool:
+def is_called_data_set(data: ast.expr, scope: Scope, project: Project) -> bool:
     """`test_dataset`, `self.loader`, or what `make_dataset(files)` gives, where nobody knows better."""
     if isinstance(data, ast.Call):
         return DATA_SET.search(last_name(data.func)) is not None
@@ -68,4 +69,6 @@ def is_called_data_set(data: ast.expr, scope: Scope) -> bool:
         return False
     bound = scope.bindings.get(data.id, []) if isinstance(data, ast.Name) else []
     made = [b.value for b in bound if isinstance(b.value, ast.Call)]
+    if any(ARRAYS.match(project.name_of(value.func, scope)) for value in made):
+        return False
     return any(DATA_SET.search(one) for one in (last_name(data), *[last_name(value.func) for value in made]))

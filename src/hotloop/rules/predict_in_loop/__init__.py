@@ -90,7 +90,7 @@ def _is_trained_for_it(call: Call, found: InLoop) -> bool:
 def _judged(found: InLoop, data: ast.expr, call: Call, project: Project) -> InLoop | None:
     """As sure as an argument makes us that is not one row: something else of this step, or the same data each time."""
     scope = call.where.scope
-    if is_wide(data, scope, project) or is_called_data_set(data, scope):
+    if is_wide(data, scope, project) or is_called_data_set(data, scope, project):
         return None
     if not varies(data, scope, found.loop, found.chain, project, calls_vary=True):
         return None
