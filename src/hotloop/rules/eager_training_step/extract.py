@@ -26,6 +26,7 @@ from hotloop.rules.moving import (
     tensorflow_name,
 )
 from hotloop.source.flow import changing_number
+from hotloop.source.heat import SOME, trips
 from hotloop.source.module import Context, Loop, Scope
 from hotloop.source.project import argument_for, loops_of
 from hotloop.source.rewrite import Refused, Rewriter
@@ -125,6 +126,10 @@ def _destination(block: Block, rates: set[str], where: Context, project: Project
         left, handed, fixed = outer, handed | changed, fixed - changed
         once += [made for made in metrics.values() if made in getattr(outer.node, "body", [])]
     anchor: ast.stmt = left.node  # type: ignore[assignment]
+    steps = trips(left, project)
+    if left is not loops[-1] and steps is not None and steps < SOME:
+        line = loops[loops.index(left) + 1].place.line
+        raise Refused(f"each step of the loop on line {line} would trace it anew, for {steps:.0f} steps", anchor)
     for name in sorted(fixed):
         culprit = change_from_afar(name, home(name, scope))
         if culprit is not None:
