@@ -43,7 +43,7 @@ RULE = Rule(__name__)
 
 ASSIGNMENTS = {"assign", "assign_add", "assign_sub", "minimize"}  # methods that make ops
 SAVERS = {"tf.train.Saver"}
-NEW_GRAPHS = {"Graph", "reset_default_graph"}  # nothing grows; `session-in-loop` says that all is built again
+NEW_GRAPHS = {"Graph", "reset_default_graph"}  # nothing grows: all is built again, which is another matter
 FRESH_GRAPHS = {"import_meta_graph", "clear_session"}
 # What is surely one tensor, not a list of them: `y[0]` and `y * 2` then make an op.
 TENSORS = re.compile(
