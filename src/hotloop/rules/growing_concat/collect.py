@@ -212,11 +212,15 @@ def _begin(rewriter: Rewriter, plan: Plan, parts: str) -> None:
 
 
 def _is_none(plan: Plan) -> bool:
-    """Whether the one value that it has before the loop is `None`."""
-    inside = {id(node) for node in ast.walk(plan.loop)}
-    bindings = [b for b in plan.growth.where.scope.bindings[plan.name] if id(b.node) not in inside]
+    """Whether the value that it has before the loop is `None`: the only one, or the last of its block."""
+    scope, inside = plan.growth.where.scope, {id(node) for node in ast.walk(plan.loop)}
+    bindings = [b for b in scope.bindings[plan.name] if id(b.node) not in inside]
     before = [b for b in bindings if _lineno(b.node) < _lineno(plan.loop)]
-    return len(before) == 1 and before[0].value is not None and ast.unparse(before[0].value) == "None"
+    block = statements_around(scope.module, plan.loop)
+    here = [b for b in before if b.node in block[: block.index(plan.loop)]]
+    last = max(before, key=lambda binding: _lineno(binding.node), default=None)
+    known = last is not None and (len(before) == 1 or last in here)
+    return known and last is not None and last.value is not None and ast.unparse(last.value) == "None"
 
 
 def _start(plan: Plan) -> ast.Assign | None:
