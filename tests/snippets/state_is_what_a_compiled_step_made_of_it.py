@@ -30,3 +30,21 @@ def anneal(x):
     for t in range(1000):
         x = update(x, rate)  # python-number-argument
         rate = decayed(rate)
+
+class Trainer:
+    def __init__(self, model):
+        self.model, self.step, self.count = model, tf.constant(0, tf.int64), 0
+
+    @tf.function
+    def grad(self, x, step):
+        return self.model(x) * tf.cast(step, tf.float32)
+
+    def run(self, batches):
+        for x in batches:
+            self.grad(x, self.step)
+            self.step += 1
+
+    def run_by_number(self, batches):
+        for x in batches:
+            self.grad(x, self.count)  # python-number-argument
+            self.count += 1

@@ -302,9 +302,10 @@ class _Changes:
         if home is None:
             return False
         of_self = scope.is_method and scope.parent is home
-        for binding in home.set_on_self(expr.attr):
-            if binding.value is None or is_array(binding.value, binding.where.scope, self.project, depth):
-                continue
+        told = [binding for binding in home.set_on_self(expr.attr) if binding.value is not None]
+        if any(is_array(b.value, b.where.scope, self.project, depth) for b in told if b.value is not None):
+            return False
+        for binding in told:
             callers = self.project.callers(binding.where.scope)
             here = [binding.where, *[call.where for call in callers]] if of_self and not chain else []
             if _made_of_itself(binding) and any(at.scope is scope and in_loop(at, self.loop) for at in here):
