@@ -189,3 +189,21 @@ def test_every_fix_of_a_specimen_parses_and_settles(rule: Rule, name: str) -> No
     assert result.done or result.advice
     for data in result.contents.values():
         ast.parse(data)
+
+
+def test_a_pipeline_of_two_files_is_left_alone_for_that_reason() -> None:
+    folders = """
+        import tensorflow as tf
+        def images(path):
+            return tf.data.Dataset.list_files(path).map(tf.io.read_file).shuffle(1000)
+    """
+    program = """
+        import tensorflow as tf
+        from folders import images
+        photos = images("photos/*.jpg")
+        def cropped(data):
+            return tf.image.random_crop(tf.image.decode_jpeg(data), [64, 64, 3])
+        photos = photos.map(cropped).cache().shuffle(1000)
+    """
+    result = mended(find_rule("pipeline-order"), {"folders.py": text(folders), "program.py": text(program)})
+    assert [refusal.reason for _, refusal in result.refusals] == ["some stages of the pipeline stand in another file"]

@@ -214,6 +214,8 @@ def _permute_lines(splice: Splice, stages: Sequence[Stage], order: Sequence[Stag
 
 def _require_straight(module: Module, stages: Sequence[Stage]) -> None:
     """All in one block, and nothing in between looks at the data set or binds what a stage is given."""
+    if any(stage.call.where.scope.module is not module for stage in stages):
+        raise Refused("some stages of the pipeline stand in another file")
     block = statements_around(module, _statement(stages[0]))
     scope = stages[0].call.where.scope
     for stage in stages:
