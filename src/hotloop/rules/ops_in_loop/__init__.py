@@ -54,8 +54,10 @@ TENSORS = re.compile(
 
 
 def check(project: Project) -> Iterator[Finding]:
-    for fetch in fetches(project):
-        yield fetch.finding
+    found = list(fetches(project))
+    for fetch in found:
+        if not any(fetch.is_part_of(other) for other in found):
+            yield fetch.finding
     yield from _savers(project)
 
 
@@ -86,6 +88,13 @@ class Fetch:
     found: InLoop
     ops: list[tuple[Scope, ast.Call]]
     hidden: list[tuple[Scope, ast.expr]]  # slices and arithmetic, where there is no other op
+
+    def is_part_of(self, other: Fetch) -> bool:
+        """Whether another run of the same step fetches all of these ops and more: one finding is enough."""
+        if self.found.loop is not other.found.loop or not 0 < len(self.ops) < len(other.ops):
+            return False
+        others = {id(op) for _, op in other.ops}
+        return all(id(op) in others for _, op in self.ops)
 
     @property
     def finding(self) -> Finding:
