@@ -22,7 +22,7 @@ from hotloop.source.files import resolved, shards, shown
 from hotloop.source.notebooks import in_cell, relocated
 
 HELD = 8_500_000  # bytes of source that are held at a time, with what they lead to: some 570 MB
-HELD_WITH_TESTS = 3_700_000  # tests lead to more
+HELD_WITH_TESTS = 4_600_000  # tests lead to more
 PROCESSES = 4  # at most: with more, each would hold too little for what its files lead to
 MUCH = 10_000_000  # bytes of source: with less, it takes longer to start a process than to do its work
 CAN_FORK = "fork" in multiprocessing.get_all_start_methods()

@@ -82,9 +82,14 @@ class Mentions:
 
 def said(argument: ast.expr) -> Said:
     """What an argument that may be a function goes by: its name, itself, or that of what `partial` wraps."""
+    kind = argument.__class__  # classes are compared: every argument of every call comes by
+    if kind is ast.Name:
+        return argument.id  # type: ignore[attr-defined, no-any-return]
+    if kind is ast.Attribute:
+        return argument.attr  # type: ignore[attr-defined, no-any-return]
+    if kind is ast.Constant:
+        return ""
     match argument:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
         case ast.Lambda():
             return argument
         case ast.Call(func=func, args=[first, *_]):
@@ -112,6 +117,8 @@ def _may_be_functions(call: Call) -> list[ast.expr]:
 
 def _held(value: ast.expr) -> Iterator[Said]:
     """What a name may hold, that is bound to the value."""
+    if value.__class__ is ast.Constant:
+        return
     match value:
         case ast.IfExp(body=body, orelse=orelse):
             yield from _held(body)

@@ -308,7 +308,8 @@ class Module:
         if self.deferred and word not in self.asked:
             self.asked.add(word)
             spelled = word.encode()
-            self._read([one for one in self.deferred if says(self.data, spelled, one.start, one.end)])
+            if spelled in self.data:
+                self._read([one for one in self.deferred if says(self.data, spelled, one.start, one.end)])
 
     def read_decorated(self) -> Index:
         """Read the functions that have decorators."""
