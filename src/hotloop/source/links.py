@@ -34,6 +34,7 @@ class Links:
         self._callers: dict[Scope, list[Call]] = {}
         self._mapped: dict[Scope, list[Call]] = {}  # `map(f, xs)`: f runs once per x
         self._handed: set[Scope] = set()  # to TensorFlow, which traces it
+        self._inherited: dict[Scope, list[Call]] = {}  # of a method: calls in the classes that its own is made from
         self._linked: set[Call] = set()
         self._unclear: dict[str, dict[Module, list[Call]]] = {}  # by method: calls on what only callers can tell
         self._asked: set[Scope] = set()
@@ -42,7 +43,9 @@ class Links:
     def callers(self, scope: Scope) -> Sequence[Call]:
         """The calls of a function of the project, or of a class's `__init__`, wherever they stand."""
         self._ask(scope)
-        return self._callers.get(scope, ())
+        found = self._callers.get(scope, ())
+        inherited = self._through_bases(scope)
+        return [*found, *inherited] if inherited else found
 
     def mapped(self, scope: Scope) -> Sequence[Call]:
         self._ask(scope)
@@ -50,7 +53,37 @@ class Links:
 
     def is_handed(self, scope: Scope) -> bool:
         self._ask(scope)
-        return scope in self._handed
+        return scope in self._handed or any(self.is_handed(method) for method in self._overridden(scope))
+
+    def _through_bases(self, scope: Scope) -> list[Call]:
+        """`self.train_step(batch)` in a class that its own is made from: what runs is the one that is written last."""
+        if not self._bases(scope):
+            return []
+        if scope not in self._inherited:
+            self._inherited[scope] = []  # classes that are made from each other
+            self._inherited[scope] = [
+                call
+                for base in self._bases(scope)
+                for call in base.module.calls_of(scope.name)
+                if _is_own(call.node.func, call.where.scope, base)
+            ]
+        return self._inherited[scope]
+
+    def _overridden(self, scope: Scope) -> Iterator[Scope]:
+        """The methods of the same name in the project's classes that its own is made from."""
+        for base in self._bases(scope):
+            yield from (b.scope for b in base.bound(scope.name) if b.kind == "def" and b.scope is not None)
+
+    def _bases(self, scope: Scope) -> list[Scope]:
+        """The project's classes that a method's own is made from, however far up; those of `__init__` are no matter."""
+        if not scope.is_method or scope.parent is None or scope.name.startswith("__") or self.linking:
+            return []
+        if not getattr(scope.parent.definition, "bases", None):
+            return []
+        found = [scope.parent]
+        for owner in found:
+            found += [base.scope for base in self._project.bases(owner) if base.scope and base.scope not in found]
+        return found[1:]
 
     def _ask(self, scope: Scope) -> None:
         """Look wherever the scope's name stands. Who asks meanwhile, in a circle, gets what is known so far."""
@@ -169,6 +202,15 @@ def _calls_each(call: Call, attribute: str) -> bool:
     if attribute in APPLIES and isinstance(func, ast.Attribute):
         return isinstance(func.value, ast.Subscript) or any(keyword.arg == "axis" for keyword in call.node.keywords)
     return (isinstance(func, ast.Name) and func.id == "map") or attribute in CALLS_EACH
+
+
+def _is_own(func: ast.expr, scope: Scope, owner: Scope) -> bool:
+    """`self.step` in a method of that class."""
+    home: Scope | None = scope
+    while home is not None and home.is_function and not home.is_method:
+        home = home.parent
+    itself = home.parameters[:1] if home is not None and home.is_method and home.parent is owner else []
+    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name) and [func.value.id] == itself
 
 
 def _position(call: Call) -> tuple[int, int]:
