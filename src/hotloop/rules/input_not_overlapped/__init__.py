@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 from hotloop import words
 from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, feeding, measured
+from hotloop.rules.comments import is_chosen
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.source.flow import varies
 from hotloop.source.module import Call, Context, Loop, Module, place_of
@@ -58,13 +59,12 @@ def check(project: Project) -> Iterator[Finding]:
         yield from _switched_off(module, project)
         for call in module.calls_of(*filter(ASKED.search, module.called)):
             name = project.name_at_sight(call.node.func, call.where.scope)
-            if name == "tf.data.experimental.enable_debug_mode":
+            if name == "tf.data.experimental.enable_debug_mode" and not is_chosen(call.where):
                 message = (
                     "`enable_debug_mode` makes every tf.data stage run in Python, one element at a time, and nothing "
                     "ahead. Take it out when you are done debugging."
                 )
-                sure: Confidence = "medium" if call.where.tests else "high"
-                yield RULE.finding(call.place, message, **outside_loops(call.where, sure))
+                yield RULE.finding(call.place, message, **outside_loops(call.where, "high"))
             elif LOADS.search(name):
                 yield from _between_steps(call, name, project)
 

@@ -1,5 +1,7 @@
 """Never run: near misses and odd spellings."""
 
+import os
+
 import cv2
 import keras
 import numpy as np
@@ -29,6 +31,10 @@ def not_tuned(ds):
 
 
 tf.data.experimental.enable_debug_mode()  # expect: input-not-overlapped
+if os.environ.get("DEBUG"):
+    tf.data.experimental.enable_debug_mode()
+if __name__ == "__main__":
+    tf.data.experimental.enable_debug_mode()  # expect: input-not-overlapped
 
 
 def pictures_one_by_one(paths):
