@@ -32,8 +32,8 @@ from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import each, in_loop, outside_loops
-from hotloop.rules.model_load_in_loop.requests import handler_of
 from hotloop.rules.names import APPLICATIONS, LOADERS
+from hotloop.rules.requests import handler_of, is_same_for_each
 from hotloop.source.flow import varies
 from hotloop.source.module import last_name
 from hotloop.source.project import loops_of
@@ -56,7 +56,7 @@ def check(project: Project) -> Iterator[Finding]:
             if not _loads(call, project):
                 continue
             found = in_loop(project, call.where)
-            handler = handler_of(call, project) if found is None else None
+            handler = handler_of(call, project) if found is None and is_same_for_each(call, project) else None
             if handler is not None:
                 message = f"The same model is loaded for every request that `{handler.name}` answers. {ONCE}"
                 yield RULE.finding(call.place, message, **outside_loops(call.where, "medium"))

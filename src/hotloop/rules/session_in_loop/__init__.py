@@ -9,9 +9,10 @@ computation itself is the small part.
 **Instead**
 
 Open one session before the loop (`with tf.Session(graph=graph) as sess:` around it) and call `sess.run` inside. Where
-the session is made in a function that a loop calls, make it once and keep it. Closing sessions sooner is no cure: it
-saves memory, not time. Where the loop only asks a frozen graph for answers, `from hotloop import Predictor`;
-`p = Predictor("graph.pb")` before the loop and `p(image)` inside it need no session at all.
+the session is made in a function that a loop calls, or that answers a request of a web service, make it once and keep
+it. Closing sessions sooner is no cure: it saves memory, not time. Where the loop only asks a frozen graph for answers,
+`from hotloop import Predictor`; `p = Predictor("graph.pb")` before the loop and `p(image)` inside it need no session at
+all.
 
 **Not when**
 
@@ -28,20 +29,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Fix, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
-from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.rules.names import SESSIONS
+from hotloop.rules.requests import handler_of
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.heat import loop_heat
-from hotloop.source.module import Call, Context
+from hotloop.source.module import Call, Context, Scope
 
 if TYPE_CHECKING:
     from hotloop.source import Project
 
 RULE = Rule(__name__)
+ONCE = "Open one when the program starts, and run that."
 LOADS = ("import_graph_def", "import_meta_graph", "load")
 
 
@@ -49,10 +52,21 @@ def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
         for call, _ in named(module, project, SESSIONS):
             found = in_loop(project, call.where)
-            if found:
+            if found is not None:
                 found = _judged(found, call, project)
                 message = f"A session is opened {each(found, call.place)}. Open one before the loop and reuse it."
                 yield RULE.finding(call.place, message, **found.where)
+            elif (handler := _handler_of(call, project)) is not None:
+                message = f"A session is opened for every request that `{handler.name}` answers. {ONCE}"
+                yield RULE.finding(call.place, message, **outside_loops(call.where, "medium"))
+
+
+def _handler_of(call: Call, project: Project) -> Scope | None:
+    """The function that opens it for each request; None where that chooses a graph, or has a loop to run."""
+    graph = call.argument(1, "graph")
+    if isinstance(graph, ast.Call | ast.Subscript) or _serves_a_loop(call, project):
+        return None
+    return handler_of(call, project)
 
 
 def _judged(found: InLoop, call: Call, project: Project) -> InLoop:
@@ -106,7 +120,11 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix:
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    if finding.basis == "static" and finding.loop is None:
+        return Refusal(
+            "requests may be answered by several threads or processes: open it where each starts", finding.place
+        )
     from hotloop.rules.session_in_loop.mend import open_once
 
     return open_once(finding, project)
