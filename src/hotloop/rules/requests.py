@@ -37,7 +37,8 @@ SERVERS: tuple[tuple[tuple[str, ...], str, bytes], ...] = (
     (("Depends",), "dependency", b"fastapi"),
     (("MessageHandler", "CommandHandler"), "callback", b"telegram"),
 )
-PATHS = ("os.", "pathlib.", "str", "open")
+BUILTINS = {"str", "open"}
+MODULES = ("os.", "pathlib.")
 FAR = 2  # calls from the handler to what it does
 
 
@@ -58,6 +59,19 @@ def handler_of(call: Call, project: Project, depth: int = 0, yields_it: bool = T
     callers = project.callers(scope) if depth < FAR else ()
     returned = yields_it and _is_returned(call, scope)
     return next((found for one in callers if (found := handler_of(one, project, depth + 1, returned))), None)
+
+
+def is_rerun(call: Call, project: Project, depth: int = 0) -> bool:
+    """Whether it stands in a script that Streamlit runs from the top at each interaction, and nothing keeps it."""
+    scope = call.where.scope
+    if is_guarded(call.where) or project.is_cached(scope):
+        return False
+    if not scope.is_function:
+        shown = (one for one in scope.module.calls if one.where.scope is scope or one.where.scope.parent is scope)
+        return b"streamlit" in scope.module.data and any(
+            project.name_of(one.node.func, one.where.scope).startswith("streamlit.") for one in shown
+        )
+    return depth < FAR and any(is_rerun(one, project, depth + 1) for one in project.callers(scope))
 
 
 def is_same_for_each(call: Call, project: Project) -> bool:
@@ -105,11 +119,13 @@ def _is_called_for_each(scope: Scope) -> bool:
 def _is_settled(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> bool:
     """Made of globals and constants alone, by way of names or not."""
     calls = [node for node in ast.walk(expr) if isinstance(node, ast.Call)]
-    if depth > 2 or not all(project.name_of(call.func, scope).startswith(PATHS) for call in calls):
+    if depth > 2 or not all(_makes_path(project.name_of(call.func, scope)) for call in calls):
         return False
     for name in names_read(expr):
         owner = scope.owner(name)
-        if owner is None or owner is scope.module.scope:
+        if owner is None or (owner is scope.module.scope and b"streamlit" not in scope.module.data):
+            continue
+        if all(binding.kind in ("import", "def", "class") for binding in owner.bindings[name]):
             continue
         values = [binding.value for binding in owner.bindings[name] if binding.kind == "assign"]
         if len(values) != len(owner.bindings[name]):
@@ -117,6 +133,10 @@ def _is_settled(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) 
         if not all(value is not None and _is_settled(value, owner, project, depth + 1) for value in values):
             return False
     return True
+
+
+def _makes_path(name: str) -> bool:
+    return name in BUILTINS or name.startswith(MODULES)
 
 
 def _is_kept(call: Call, scope: Scope) -> bool:

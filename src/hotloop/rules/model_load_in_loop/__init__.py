@@ -33,7 +33,7 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import each, in_loop, outside_loops
 from hotloop.rules.names import APPLICATIONS, LOADERS
-from hotloop.rules.requests import handler_of, is_same_for_each
+from hotloop.rules.requests import handler_of, is_rerun, is_same_for_each
 from hotloop.source.flow import varies
 from hotloop.source.module import last_name
 from hotloop.source.project import loops_of
@@ -56,10 +56,9 @@ def check(project: Project) -> Iterator[Finding]:
             if not _loads(call, project):
                 continue
             found = in_loop(project, call.where)
-            handler = handler_of(call, project) if found is None and is_same_for_each(call, project) else None
-            if handler is not None:
-                message = f"The same model is loaded for every request that `{handler.name}` answers. {ONCE}"
-                yield RULE.finding(call.place, message, **outside_loops(call.where, "medium"))
+            outside = _outside_loops(call, project) if found is None and is_same_for_each(call, project) else ""
+            if outside:
+                yield RULE.finding(call.place, outside, **outside_loops(call.where, "medium"))
             if not found or _differs(call, found.loop, found.chain, project):
                 continue
             if is_restore(
@@ -68,6 +67,19 @@ def check(project: Project) -> Iterator[Finding]:
                 found = found.lowered()
             message = f"The same model is loaded {each(found, call.place)}. Load it once, before the loop."
             yield RULE.finding(call.place, message, **found.where)
+
+
+def _outside_loops(call: Call, project: Project) -> str:
+    """What to say of a load in a function that answers requests, or in a script that is run again and again."""
+    handler = handler_of(call, project)
+    if handler is not None:
+        return f"The same model is loaded for every request that `{handler.name}` answers. {ONCE}"
+    if is_rerun(call, project):
+        return (
+            "The same model is loaded each time that Streamlit runs this script, which is at every interaction. "
+            "Load it in a function with `@st.cache_resource`."
+        )
+    return ""
 
 
 def is_restore(name: str) -> bool:
@@ -122,9 +134,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:
     if finding.basis == "static" and finding.loop is None:
-        return Refusal(
-            "requests may be answered by several threads or processes: load it where each starts", finding.place
-        )
+        reason = "requests may be answered by several threads or processes: load it where each starts"
+        if b"streamlit" in project.modules[finding.place.path].data:
+            reason = "what else such a function would need of the script is yours to say"
+        return Refusal(reason, finding.place)
     from hotloop.rules.model_load_in_loop.mend import load_once
 
     return load_once(finding, project)
