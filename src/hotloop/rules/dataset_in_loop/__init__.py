@@ -24,15 +24,16 @@ import ast
 import functools
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from hotloop.model import Evidence, Finding, Fix, Recording
+from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.source.consumers import consumers, read
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
-from hotloop.source.module import Call, Loop
+from hotloop.source.heat import number, trips
+from hotloop.source.module import Call, Loop, place_of
 from hotloop.source.project import loops_of
 from hotloop.source.stages import Pipeline, is_source, may_be_source
 
@@ -61,6 +62,9 @@ def check(project: Project) -> Iterator[Finding]:
                 name = project.name_at_sight(call.node.func, call.where.scope)
                 if is_source(name) and name not in NOT_BUILT:
                     yield from _built(call, project)
+        for loop in module.loops:
+            if _may_take_few(loop):
+                yield from _taken(loop, project)
 
 
 @functools.cache
@@ -102,6 +106,38 @@ def _iterator(call: Call, data: ast.expr, project: Project) -> Iterator[Finding]
         "Make the iterator once, before the loop."
     )
     yield RULE.finding(call.place, message, **found.where)
+
+
+def _may_take_few(loop: Loop) -> bool:
+    """Before anything is looked up: a loop that ends with its first step, or a module that says `take` somewhere."""
+    if not isinstance(loop.node, ast.For) or (loop.where.loop is None and not loop.where.scope.is_function):
+        return False
+    return "take" in loop.where.scope.module.called or isinstance(loop.node.body[-1], ast.Break | ast.Return)
+
+
+def _takes_few(loop: Loop, pipeline: Pipeline, project: Project) -> bool:
+    """`for x in ds.take(1):`, or a loop that is left in its first step."""
+    taken = (stage.argument(0, "count") for stage in pipeline.stages if stage.name == "take")
+    counts = [number(count, loop.where.scope, project) for count in taken if count is not None]
+    return any(count in range(1, MANY_ELEMENTS + 1) for count in (*counts, trips(loop, project)))
+
+
+def _taken(loop: Loop, project: Project) -> Iterator[Finding]:
+    """A loop over the first element or two, in a loop."""
+    data, where = cast("ast.For", loop.node).iter, loop.where
+    pipeline = read(data, where.scope, project)
+    found = in_loop(project, where) if pipeline is not None and _takes_few(loop, pipeline, project) else None
+    if found is None or pipeline is None or varies(data, where.scope, found.loop, found.chain, project):
+        return
+    if pipeline.origin is not None and stands_in(pipeline.origin.where, found.loop):
+        return  # built here too: that is said of the data set itself
+    found = found.lowered().lowered() if _is_seldom(found.loop) else found
+    place = place_of(where.scope.module, data)
+    message = (
+        f"The loop over `{ast.unparse(data)}` makes a new iterator {each(found, place)}: the pipeline starts afresh "
+        "each time, for its first element. Make the iterator once, and take the next element from it."
+    )
+    yield RULE.finding(place, message, **found.where)
 
 
 def _is_read_further_in(call: Call) -> bool:
@@ -155,7 +191,7 @@ def _readers(call: Call, project: Project) -> Iterator[tuple[Pipeline, Loop | Ca
 def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
     """Read by a loop of its own, by Keras, or handed on to somewhere out of sight: one data set for a whole job."""
     readers = list(_readers(call, project))
-    if any(isinstance(at, Loop) for _, at in readers):
+    if any(isinstance(at, Loop) and not _takes_few(at, pipeline, project) for pipeline, at in readers):
         return True
     if any(isinstance(at, Call) and at.last in READS_ALL for _, at in readers):
         return True
@@ -168,9 +204,10 @@ def _is_read_whole(call: Call, found: InLoop, project: Project) -> bool:
 
 
 def _is_asked_once(call: Call, found: InLoop, project: Project) -> bool:
-    """Whether it is asked for one element by `next(iter(...))` or `get_next()` in the loop that builds it."""
-    for _, at in _readers(call, project):
-        if isinstance(at, Call) and (at.last == "iter" or at.last in MAKES_ITERATOR):
+    """Whether the loop that builds it asks for one element: by `next(iter(...))`, `get_next()` or `take(1)`."""
+    for pipeline, at in _readers(call, project):
+        few = isinstance(at, Loop) and _takes_few(at, pipeline, project)
+        if few or (isinstance(at, Call) and (at.last == "iter" or at.last in MAKES_ITERATOR)):
             return found.loop in loops_of(at.where) or stands_in(at.where, found.loop) or bool(found.chain)
     return False
 
@@ -195,7 +232,14 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def fix(finding: Finding, project: Project) -> Fix:
+def _stands_at(node: ast.AST, finding: Finding, project: Project) -> bool:
+    return place_of(project.modules[finding.place.path], node) == finding.place
+
+
+def fix(finding: Finding, project: Project) -> Fix | Refusal:
+    loops = project.modules[finding.place.path].loops
+    if any(isinstance(loop.node, ast.For) and _stands_at(loop.node.iter, finding, project) for loop in loops):
+        return Refusal("what the inner loop does would have to move out of it: write it by hand", finding.place)
     from hotloop.rules.dataset_in_loop.mend import keep_one
 
     return keep_one(finding, project)
