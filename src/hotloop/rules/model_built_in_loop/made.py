@@ -51,8 +51,7 @@ class Made:
         statement = self.where.statement
         if isinstance(statement, ast.Return):
             return True
-        returned = [r for r in self.scope.returns if not isinstance(r, ast.Call)]
-        return any(self.names & names_read(r) for r in returned)
+        return any(self.names & _read_outside_calls(r) for r in self.scope.returns)
 
     def _holders(self) -> list[ast.AST]:
         """The nodes around it within its statement, outermost first."""
@@ -205,6 +204,15 @@ def trained(call: Call, found: InLoop) -> bool:
 
 def _called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _read_outside_calls(expr: ast.AST) -> set[str]:
+    """Not `net` of `net(x)[0]`: that is what it computes."""
+    if isinstance(expr, ast.Call):
+        return set()
+    if isinstance(expr, ast.Name):
+        return {expr.id}
+    return {name for child in ast.iter_child_nodes(expr) for name in _read_outside_calls(child)}
 
 
 def _handed(node: ast.Call) -> set[str]:
