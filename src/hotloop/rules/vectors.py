@@ -42,6 +42,8 @@ PLAIN = (
     ast.Name, ast.Constant, ast.Tuple, ast.List, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.Slice,
     ast.Attribute, ast.Call, ast.keyword, ast.Dict, ast.operator, ast.unaryop, ast.cmpop, ast.expr_context,
 )  # fmt: skip
+SEVERAL = {"eigh", "normalize", "svd", "top_k"}  # of these, more than one tensor comes back
+MADE = {"fill", "linspace", "ones", "zeros"}
 DEPTH = 3  # of the project's own functions, one inside the other
 
 
@@ -120,6 +122,18 @@ def index_of(loop: Loop, project: Project) -> str | None:
     return target.id if counted and isinstance(target, ast.Name) else None
 
 
+def rows_of(loop: Loop, project: Project) -> dict[str, ast.expr]:
+    """What a loop takes the rows of, by the name that each row gets: `for row in x`, `for a, b in zip(x, y)`."""
+    target = getattr(loop.node, "target", None) or getattr(_generator(loop), "target", None)
+    match target, loop.iterable:
+        case ast.Name(id=name), ast.expr() as whole:
+            return {name: whole}
+        case ast.Tuple(elts=names), ast.Call(func=ast.Name(id="zip"), args=wholes) if len(names) == len(wholes):
+            named = zip(names, wholes, strict=True)
+            return {name.id: whole for name, whole in named if isinstance(name, ast.Name)}
+    return {}
+
+
 def _generator(loop: Loop) -> ast.comprehension | None:
     generators: list[ast.comprehension] = getattr(loop.node, "generators", [])
     return generators[0] if len(generators) == 1 and not generators[0].ifs else None
@@ -151,3 +165,10 @@ def is_tensor(expr: ast.expr, where: Context, project: Project) -> bool:
     name = project.name_of(expr, where.scope)
     made = name.startswith(("tf.", "keras.ops.")) and name.endswith("()") and name[:-2].rpartition(".")[2].islower()
     return made and not name.startswith(("tf.unstack", "tf.split", "tf.data", "tf.nest", "tf.io"))
+
+
+def is_one_tensor(expr: ast.expr, where: Context, project: Project) -> bool:
+    """Surely one whose elements are its rows, not a list of tensors such as `tf.gradients` returns."""
+    home, _, last = project.name_of(expr, where.scope).removesuffix("()").rpartition(".")
+    drawn = home in ("tf.random", "keras.random")
+    return is_tensor(expr, where, project) and (drawn or last in MADE or (last in BATCHED - SEVERAL and home in HOMES))

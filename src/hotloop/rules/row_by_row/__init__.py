@@ -32,8 +32,17 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.rules.row_by_row.memory import met_by_row, met_in_function
-from hotloop.rules.vectors import index_of, is_batched, is_batched_function, is_tensor, only_indexes, rows_taken
-from hotloop.source.heat import loop_heat
+from hotloop.rules.vectors import (
+    index_of,
+    is_batched,
+    is_batched_function,
+    is_one_tensor,
+    is_tensor,
+    only_indexes,
+    rows_of,
+    rows_taken,
+)
+from hotloop.source.heat import loop_heat, trips
 from hotloop.source.module import Call, Loop, Module, names_read, names_stored, place_of
 
 if TYPE_CHECKING:
@@ -148,11 +157,29 @@ def _appended(name: str, join: Call, module: Module) -> tuple[Loop, list[ast.exp
 def _over_rows(loop: Loop, work: list[ast.expr], project: Project) -> InLoop | None:
     index = index_of(loop, project)
     scope = loop.where.scope
-    if index is None or not only_indexes(work, index, scope, project) or not is_batched(work, scope, project):
+    if index is None:
+        return _over_elements(loop, work, project)
+    if not only_indexes(work, index, scope, project) or not is_batched(work, scope, project):
         return None
     taken = [whole for one in work for whole, _ in rows_taken(one, index, scope, project)]
     if not any(is_tensor(whole, loop.where, project) for whole in taken):
         return None
+    return _as_hot_as(loop, project)
+
+
+def _over_elements(loop: Loop, work: list[ast.expr], project: Project) -> InLoop | None:
+    """`for row in x`: how many there are the source does not say, and a list of tensors may be called so too."""
+    rows, scope = rows_of(loop, project), loop.where.scope
+    if not rows or not all(is_one_tensor(whole, loop.where, project) for whole in rows.values()):
+        return None
+    used = set().union(*(names_read(one) for one in work))
+    if not used & set(rows) or not is_batched(work, scope, project):
+        return None
+    found = _as_hot_as(loop, project)
+    return found.lowered() if trips(loop, project) is None else found
+
+
+def _as_hot_as(loop: Loop, project: Project) -> InLoop:
     heat = loop_heat(loop, project)
     sure: dict[str, Confidence] = {"hot": "high", "warm": "medium", "cold": "low"}
     told = outside_loops(loop.where, sure[heat])["confidence"]

@@ -66,6 +66,19 @@ def appended(batch_size):
     return tf.stack(out)
 
 
+def elements():
+    batch = tf.random.normal([64, 8])
+    return tf.stack([example / tf.norm(example) for example in batch])  # expect: row-by-row
+
+
+def pairs_of_elements(n):
+    batch, labels = tf.random.normal([n, 8]), tf.random.normal([n, 8])
+    losses = []
+    for example, label in zip(batch, labels):  # expect: row-by-row
+        losses.append(tf.reduce_mean(tf.square(example - label)))
+    return tf.stack(losses)
+
+
 def decoded(files):
     return tf.map_fn(lambda data: tf.io.decode_jpeg(data, channels=3), files, dtype=tf.uint8)
 
@@ -126,6 +139,25 @@ def one_per_layer(x, layers):
 def one_per_head(x):
     heads = tf.split(x, 12, axis=-1)
     return tf.stack([tf.nn.softmax(heads[i]) for i in range(12)])
+
+
+def elements_of_parts():
+    images = tf.unstack(tf.random.normal([64, 8]))
+    return tf.stack([tf.nn.softmax(image) for image in images])
+
+
+def size_of_gradients(data_loss, weights):
+    gradients = tf.gradients(data_loss, weights)
+    return tf.stack([tf.norm(sample) for sample in gradients])
+
+
+def elements_that_choose():
+    batch = tf.random.normal([64, 8])
+    return tf.stack([tf.boolean_mask(example, example > 0)[0] for example in batch])
+
+
+def elements_of_what_is_unknown(images):
+    return tf.stack([tf.nn.softmax(image) for image in images])
 
 
 def of_a_list(batch_size, losses):

@@ -11,7 +11,7 @@ from hotloop.rules.moving import call_at, names_in, statements_around, tensorflo
 from hotloop.rules.on_batch import argument_names
 from hotloop.rules.row_by_row.memory import met_by_row, met_in_function
 from hotloop.rules.single_rows import all_of
-from hotloop.rules.vectors import index_of, rows_taken
+from hotloop.rules.vectors import index_of, rows_of, rows_taken
 from hotloop.source.module import Call, Comprehension, Loop, Scope
 from hotloop.source.rewrite import Refused, Rewriter, substituted
 
@@ -85,7 +85,7 @@ def _on_all_rows(rewriter: Rewriter, join: Call, loop: Loop, work: ast.expr, pro
     """The code of `work` on all rows that the loop counts, for the place of what joins them."""
     scope, index, counted = join.where.scope, index_of(loop, project), loop.iterable
     if index is None:
-        raise Refused("the rows are counted in a way that cannot be seen", join.node)
+        return _on_elements(rewriter, join, loop, work, project)
     if not isinstance(counted, ast.Call) or len(counted.args) != 1:
         raise Refused("the rows are not counted from the first", join.node)
     _refuse_large(met_by_row([work], {index}, scope, project), join.node)
@@ -107,6 +107,16 @@ def _on_all_rows(rewriter: Rewriter, join: Call, loop: Loop, work: ast.expr, pro
     body = _with_rows(rewriter, work, taken, dict(zip(wholes, inner, strict=True)))
     given = rows[0] if len(rows) == 1 else f"({', '.join(rows)})"
     return f"{_vectorised(scope)}(lambda {parameter}: {body}, {given})"
+
+
+def _on_elements(rewriter: Rewriter, join: Call, loop: Loop, work: ast.expr, project: Project) -> str:
+    """The same of `for row in x`."""
+    rows = rows_of(loop, project)
+    if len(rows) != 1 or loop.iterable is None:
+        raise Refused("the rows are counted in a way that cannot be seen", join.node)
+    _refuse_large(met_by_row([work], set(rows), join.where.scope, project), join.node)
+    body, whole = (rewriter.code(rewriter.expression(part)) for part in (work, loop.iterable))
+    return f"{_vectorised(join.where.scope)}(lambda {next(iter(rows))}: {body}, {whole})"
 
 
 def _with_rows(
