@@ -45,6 +45,7 @@ ASSIGNMENTS = {"assign", "assign_add", "assign_sub", "minimize"}  # methods that
 SAVERS = {"tf.train.Saver"}
 NEW_GRAPHS = {"Graph", "reset_default_graph"}  # nothing grows: all is built again, which is another matter
 FRESH_GRAPHS = {"import_meta_graph", "clear_session"}
+SUMMARIES = re.compile(r"^tf\.summary\.(audio|histogram|image|merge|merge_all|scalar|tensor_summary|text)$")
 # What is surely one tensor, not a list of them: `y[0]` and `y * 2` then make an op.
 TENSORS = re.compile(
     r"^tf\.(placeholder|Variable|get_variable|constant|matmul|reshape|concat|stack|cast|transpose|gather|one_hot|squeeze"
@@ -173,7 +174,7 @@ class _Ops:
         if value is None:
             return
         last = value.name.rpartition(".")[2]
-        if is_op(value.name) or (last in ASSIGNMENTS and value.name.startswith("tf.")):
+        if is_op(value.name) or SUMMARIES.match(value.name) or (last in ASSIGNMENTS and value.name.startswith("tf.")):
             self.ops.append((scope, node))
         elif value.kind == "function" and value.scope is not None and value.scope.node not in self.seen:
             if not self.project.is_cached(value.scope):
