@@ -53,9 +53,29 @@ def trips(loop: Loop, project: Project) -> float | None:
     if isinstance(loop.node, ast.For | ast.AsyncFor | ast.While) and _ends_at_once(loop.node.body, _flag(loop.node)):
         return 1
     if isinstance(loop.node, ast.While):
-        return None
+        return _counted(loop.node, loop.where.scope, project)
     iterable = loop.iterable
     return _length(iterable, loop.where.scope, project) if iterable is not None else None
+
+
+def _counted(node: ast.While, scope: Scope, project: Project) -> float | None:
+    """`i = 0`, `while i < 100: ...; i += 1`, where nothing else sets it."""
+    match node.test:
+        case ast.Compare(left=ast.Name(id=counter), ops=[ast.Lt() | ast.LtE() as op], comparators=[limit]):
+            bound = scope.bound(counter)
+        case _:
+            return None
+    match [binding.node for binding in bound]:
+        case [ast.Assign(value=start) as before, ast.AugAssign(op=ast.Add(), value=add) as step]:
+            if step not in node.body or before.lineno > node.lineno:
+                return None
+        case _:
+            return None
+    values = [number(part, scope, project) for part in (start, limit, add)]
+    if any(value is None or not float(value).is_integer() for value in values):
+        return None
+    first, last, by = (int(value) for value in values if value is not None)
+    return max(0, -((first - last - isinstance(op, ast.LtE)) // by)) if by > 0 else None
 
 
 def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> float | None:

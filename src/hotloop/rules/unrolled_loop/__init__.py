@@ -85,9 +85,9 @@ def _steps(loop: Loop, project: Project) -> float | None:
 
     None for a loop that is inside a long one, which is then the one to name.
     """
-    if loop.kind == "map" or isinstance(loop.node, ast.While):
+    if loop.kind == "map":
         return None
-    if loop.iterable is None or _is_handed_over(loop.iterable, loop.where.scope, project):
+    if loop.iterable is not None and _is_handed_over(loop.iterable, loop.where.scope, project):
         return None  # nobody hands over a list that is written out and that long
     own = trips(loop, project)
     if own is None or own < 2 or _leaves_early(loop.node):
@@ -130,7 +130,7 @@ class _Ops:
     def __init__(self, loop: Loop, project: Project) -> None:
         self.project, self.scope, self.targets = project, loop.where.scope, loop.targets
         self.any = self.large = False
-        body = loop.node.body if isinstance(loop.node, ast.For | ast.AsyncFor) else [loop.node]
+        body = loop.node.body if isinstance(loop.node, ast.For | ast.AsyncFor | ast.While) else [loop.node]
         for node in (n for part in body for n in ast.walk(part)):
             if isinstance(node, ast.Call):
                 self._call(node)

@@ -28,6 +28,8 @@ def tensor_loop(finding: Finding, project: Project) -> Fix:
     if loop is None:
         raise Refused("the source is no longer what was checked")
     node, scope = loop.node, loop.where.scope
+    if isinstance(node, ast.While):
+        raise Refused("it counts in Python: start from a tensor (`tf.constant(0)`), and it becomes one loop", node)
     if not isinstance(node, ast.For):
         raise Refused("it makes a list: write it with `tf.vectorized_map`, or with a `tf.TensorArray` in a loop", node)
     counted = node.iter
