@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hotloop.rules.batches import is_row_of_batch
 from hotloop.rules.loops import in_loop
-from hotloop.rules.rows import FEW_ROWS, FILLED, one_row
+from hotloop.rules.rows import FEW_ROWS, FILLED, ROW_FOR_ROW, one_row
 from hotloop.source.heat import number, trips
 from hotloop.source.module import Call, Context, Loop, Scope
 from hotloop.source.project import loops_of
@@ -33,8 +33,10 @@ def holds_many(data: ast.expr, scope: Scope, project: Project, depth: int = 0) -
         return False
     match data:
         case ast.Name():
-            values = [b.value for b in scope.bindings.get(data.id, []) if b.kind == "assign" and b.value is not None]
-            return any(holds_many(value, scope, project, depth + 1) for value in values)
+            bound = scope.bindings.get(data.id, [])
+            values = [b.value for b in bound if b.kind == "assign" and b.value is not None]
+            chunk = any(b.kind == "target" and _in_chunks(b.node) for b in bound)
+            return chunk or any(holds_many(value, scope, project, depth + 1) for value in values)
         case ast.List():  # one for each input
             return any(holds_many(part, scope, project, depth + 1) for part in data.elts)
         case ast.BinOp():
@@ -54,11 +56,20 @@ def _makes_many(call: ast.Call, scope: Scope, project: Project, depth: int) -> b
         return True
     if name in JOINS and call.args:
         return _is_filled(call.args[0], scope, project) or holds_many(call.args[0], scope, project, depth + 1)
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ROW_FOR_ROW and call.args:
+        return holds_many(call.args[0], scope, project, depth + 1)
     if not (isinstance(call.func, ast.Attribute) and call.func.attr in SAME_ROWS):
         return False
     return (call.func.attr == "to_numpy" and _is_of_table(call.func.value)) or holds_many(
         call.func.value, scope, project, depth + 1
     )
+
+
+def _in_chunks(loop: ast.AST) -> bool:
+    """`for part in pd.read_csv(path, chunksize=1000)`."""
+    iterable = getattr(loop, "iter", None)
+    calls = (node for node in ast.walk(iterable) if isinstance(node, ast.Call)) if iterable is not None else ()
+    return any(keyword.arg == "chunksize" for call in calls for keyword in call.keywords)
 
 
 def _is_of_table(table: ast.expr) -> bool:
@@ -67,8 +78,8 @@ def _is_of_table(table: ast.expr) -> bool:
 
 
 def _keeps_rows(index: ast.expr) -> bool:
-    """`archive["x"]`, `x[:]` and `x[..., None]`."""
-    first = index.elts[0] if isinstance(index, ast.Tuple) and index.elts else index
+    """`archive["x"]`, `table[["x", "y"]]`, `x[:]` and `x[..., None]`."""
+    first = index.elts[0] if isinstance(index, ast.Tuple | ast.List) and index.elts else index
     if isinstance(first, ast.Slice):
         return first.lower is None and first.upper is None
     return isinstance(first, ast.Constant) and (isinstance(first.value, str) or first.value is ...)

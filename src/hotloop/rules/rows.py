@@ -37,7 +37,12 @@ FILLED = {f"{library}.{maker}" for library in ("np", "tf") for maker in ("zeros"
     "tf.random.uniform",
 }
 PREPARED = ("preprocess_input", "pad_sequences")
-ROW_CALLS = {name.rpartition(".")[2] for name in WRAPPERS | RESHAPES | MAKERS | FILLED} | {"astype", "copy", *PREPARED}
+ROW_FOR_ROW = {"texts_to_matrix", "texts_to_sequences", "transform"}  # methods of tokenizers and scalers
+ROW_CALLS = (
+    {name.rpartition(".")[2] for name in WRAPPERS | RESHAPES | MAKERS | FILLED}
+    | {"astype", "copy", *PREPARED}
+    | ROW_FOR_ROW
+)
 
 
 def holds_model(receiver: ast.expr, scope: Scope, project: Project, by_name: bool = False) -> bool | None:
@@ -107,8 +112,8 @@ def _makes_one_row(call: ast.Call, scope: Scope, found: InLoop, project: Project
         return _is_one(call.args[0])
     if isinstance(call.func, ast.Attribute) and method in ("astype", "copy"):
         return one_row(call.func.value, scope, found, project, depth + 1)
-    prepares = name.endswith(tuple(f".{last}" for last in PREPARED)) and call.args
-    return bool(prepares) and one_row(call.args[0], scope, found, project, depth + 1)
+    prepares = name.endswith(tuple(f".{last}" for last in PREPARED)) or method in ROW_FOR_ROW
+    return bool(prepares and call.args) and one_row(call.args[0], scope, found, project, depth + 1)
 
 
 def may_be_row(data: ast.expr, scope: Scope) -> bool:

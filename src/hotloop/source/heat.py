@@ -221,6 +221,8 @@ def loop_heat(loop: Loop, project: Project) -> Heat:
     if isinstance(loop.node, ast.While):
         return "cold" if _awaits_checkpoints(loop.node) else "hot"
     iterable = ast.unparse(loop.iterable) if loop.iterable is not None else ""
+    if isinstance(loop.node, ast.Call) and not iterable:  # `table["text"].apply(f)`
+        return "warm" if "groupby" in ast.unparse(loop.node.func) else "hot"
     if MAPPED.search(iterable):
         return _mapping_heat(loop.targets)
     words = " ".join([*sorted(loop.targets), iterable])
