@@ -50,3 +50,33 @@ def test_what_to_do_instead_of_compiling_again_depends_on_what_the_step_changes(
 ) -> None:
     message = said("compile-in-loop", COMPILED.format(before=before, arguments=arguments), tmp_path)
     assert advice in message
+
+
+PLAYED = """
+import tensorflow as tf
+
+model = tf.keras.Sequential([tf.keras.layers.Dense(2)])
+optimizer = tf.keras.optimizers.Adam()
+
+def train(env, episodes):
+    for episode in range(episodes):
+        state = env.reset()
+        with tf.GradientTape() as tape:
+            loss, done = 0.0, False
+            while not done:
+                loss += tf.reduce_sum(model(state))
+                {played}
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights))
+"""
+
+
+@pytest.mark.parametrize(
+    ("played", "advice"),
+    [
+        ("state, done = world(state)", "Put the step into a `@tf.function`."),
+        ("state, reward, done, _ = env.step(1)", "Put what it computes between two calls of `env.step` into"),
+    ],
+)
+def test_what_to_compile_depends_on_whether_the_step_plays_a_game(played: str, advice: str, tmp_path: Path) -> None:
+    assert advice in said("eager-training-step", PLAYED.format(played=played), tmp_path)

@@ -59,9 +59,11 @@ def check(project: Project) -> Iterator[Finding]:
                 found = found.lowered() if unsure else found
                 found = found if trains else found.lowered()
                 what = "A training step runs" if trains else "Gradients of a model's weights are taken"
+                world = _asks_world(node)
+                part = f"what it computes between two calls of `{world}`" if world else "the step" if trains else "them"
                 message = (
                     f"{what} eagerly {each(found, place)}: each op is sent from Python one by one. "
-                    f"Put {'the step' if trains else 'them'} into a `@tf.function`."
+                    f"Put {part} into a `@tf.function`."
                 )
                 yield RULE.finding(place, message, **found.where)
 
@@ -80,6 +82,17 @@ def _tape(node: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> str
         ):
             return item.optional_vars.id
     return None
+
+
+def _asks_world(node: ast.With | ast.AsyncWith) -> str:
+    """`state, reward, done, _ = env.step(action)` under the tape: that stays in Python."""
+    for inner in (inner for statement in node.body for inner in ast.walk(statement)):
+        match inner:
+            case ast.Assign(
+                targets=[ast.Tuple(elts=[_, _, _, *_])], value=ast.Call(func=ast.Attribute(attr="step") as f)
+            ):
+                return ast.unparse(f)
+    return ""
 
 
 def _in_another(where: Context, chain: tuple[Call, ...], project: Project) -> bool:
