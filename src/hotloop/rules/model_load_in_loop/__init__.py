@@ -94,7 +94,7 @@ def _may_load(last: str) -> bool:
 
 def _loads(call: Call, project: Project) -> bool:
     name = project.name_of(call.node.func, call.where.scope)
-    if name.startswith(APPLICATIONS) and name.rpartition(".")[2][:1].isupper():
+    if name.startswith(APPLICATIONS) and "(" not in name and name.rpartition(".")[2][:1].isupper():
         return True
     if TRANSFORMERS.match(name):
         return True
