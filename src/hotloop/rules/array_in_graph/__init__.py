@@ -51,6 +51,9 @@ BAKERS = {
     "tf.constant", "tf.convert_to_tensor", "tf.Variable", "tf.data.Dataset.from_tensor_slices",
     "tf.data.Dataset.from_tensors", "tf.train.slice_input_producer",
 }  # fmt: skip
+LOOKUPS = {"tf.nn.embedding_lookup", "tf.gather"}
+FED = "Feed it through a placeholder instead."
+LOOKED_UP = "Assign it once to a variable, through a placeholder."  # to feed it in each step costs more than it saves
 GRAPH_MODE = (b"disable_eager_execution", b"disable_v2_behavior", b"placeholder(", b"tf.estimator", b"v1.estimator")
 SESSION = re.compile(rb"(?<!requests\.)(?<!Inference)\bSession\(")  # alone, it may only set an option of the device
 EAGER_MODE = (b"enable_eager_execution", b"enable_v2_behavior", b"GradientTape")
@@ -180,8 +183,8 @@ def _comes_from_outside(node: ast.Name | ast.Attribute, scope: Scope) -> bool:
 
 
 def _baked(module: Module, project: Project) -> Iterator[Finding]:
-    """`tf.constant(data)` in graph mode."""
-    for call, name in named(module, project, BAKERS):
+    """`tf.constant(data)`, or `tf.gather(data, ids)`, in graph mode."""
+    for call, name in named(module, project, BAKERS | LOOKUPS):
         for part in _parts(call):
             size = size_of(part, call.where.scope, project)
             confidence = _confidence(size)
@@ -192,7 +195,7 @@ def _baked(module: Module, project: Project) -> Iterator[Finding]:
             short = name.removeprefix("tf.").removeprefix("data.Dataset.")
             message = (
                 f"`{short}` puts `{ast.unparse(part)}`{size.words} into the graph as a constant. "
-                "Feed it through a placeholder instead."
+                f"{LOOKED_UP if name in LOOKUPS else FED}"
             )
             yield RULE.finding(call.place, message, **outside_loops(call.where, confidence))
             break
