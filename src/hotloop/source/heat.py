@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from hotloop.source.module import Call, Context, Loop, Scope, last_name
+from hotloop.source.options import entry
 from hotloop.source.project import Project, Running, argument_for
 
 Heat = Literal["hot", "warm", "cold"]
@@ -171,6 +172,9 @@ def number(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> fl
         known = project.literal(expr.id, scope)
         if known is not None and isinstance(known[0], ast.BinOp):
             return number(*known, project, depth + 1)
+    if isinstance(expr, ast.Subscript):
+        option = entry(expr, scope, project)
+        return number(*option, project, depth + 1) if option is not None else None
     if isinstance(expr, ast.BinOp):
         left, right = (number(side, scope, project, depth + 1) for side in (expr.left, expr.right))
         if left is None or right is None:
