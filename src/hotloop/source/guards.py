@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from hotloop.source.module import Binding, Context, Scope
 
@@ -21,6 +22,8 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
             for operator, right in zip(node.ops, node.comparators, strict=True):
                 if isinstance(operator, ast.Is) and isinstance(right, ast.Constant) and right.value is None:
                     return True
+                if _is_unset(node.left, operator, right) and not _is_drawn(node.left, scope):
+                    return True
                 if isinstance(operator, ast.NotIn):
                     return True
                 number = isinstance(right, ast.Constant) and type(right.value) is int
@@ -32,6 +35,12 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
             if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
                 return node.operand.func.id == "hasattr"
     return False
+
+
+def _is_unset(left: ast.expr, operator: ast.cmpop, right: ast.expr) -> TypeGuard[ast.Name | ast.Attribute]:
+    """`if self.compiled is False`, or `== False`."""
+    says_false = isinstance(right, ast.Constant) and right.value is False
+    return says_false and isinstance(operator, ast.Is | ast.Eq) and isinstance(left, ast.Name | ast.Attribute)
 
 
 def _waits(test: ast.expr, scope: Scope) -> bool:

@@ -408,6 +408,8 @@ class Project:
             at, chain, inner = queue.pop(0)
             if is_guarded(at) or any(self._is_graph_loop(loop) for loop in loops_of(at)):
                 continue
+            if chain and at.scope.is_function and self._is_traced(at.scope):
+                continue  # called while TensorFlow traces the caller, whoever else calls it
             around = tuple(loops_of(at))
             path = Running(inner.loops + around, inner.chains + (chain,) * len(around))
             if around:
