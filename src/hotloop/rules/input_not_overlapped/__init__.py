@@ -124,7 +124,8 @@ def _is_chosen(where: Context) -> bool:
 def _between_steps(call: Call, name: str, project: Project) -> Iterator[Finding]:
     for loop, chain in _training_loops(call, project):
         data = call.node.args[0] if call.node.args else None
-        if data is not None and not chain and not varies(data, call.where.scope, loop, (), project, calls_vary=True):
+        once = not chain or call.where.loop is None
+        if data is not None and once and not varies(data, call.where.scope, loop, chain, project, calls_vary=True):
             continue
         found = in_loop(project, call.where)
         confidence: Confidence = "low" if found is not None and found.confidence == "low" else "medium"
@@ -139,22 +140,37 @@ def _between_steps(call: Call, name: str, project: Project) -> Iterator[Finding]
 
 
 def _training_loops(call: Call, project: Project) -> Iterator[tuple[Loop, tuple[Call, ...]]]:
-    """Loops in which both the loading and a training step run; those over a generator that loads come first."""
-    if call.where.scope.yields:
+    """Loops in which both the loading and a training step run; those over a generator that loads come first.
+
+    One that loads everything before it yields in a loop of its own loads once.
+    """
+    if call.where.scope.yields and call.where.loop is not None:
         for made in project.callers(call.where.scope):
             yield from ((loop, (made,)) for loop in _over(made) if _trains(loop, project))
     for running in project.running(call.where):
-        for loop, chain in zip(running.loops, running.chains, strict=True):
-            yield from ((over, chain) for made in chain for over in _over(made) if _trains(over, project))
+        for at, (loop, chain) in enumerate(zip(running.loops, running.chains, strict=True)):
+            again = (made for made in chain if any(made not in inner for inner in running.chains[:at]))
+            yield from ((over, chain) for made in again for over in _over(made) if _trains(over, project))
             if _trains(loop, project):
                 yield loop, chain
 
 
 def _over(made: Call) -> Iterator[Loop]:
-    """The loops over what a call yields: `for x, y in batches(paths):`."""
-    for loop in made.where.scope.module.loops:
+    """The loops over what a call yields: `for x, y in batches(paths):`, or those that ask it for the `next`."""
+    module, statement = made.where.scope.module, made.where.statement
+    for loop in module.loops:
         if loop.iterable is not None and any(node is made.node for node in ast.walk(loop.iterable)):
             yield loop
+    if isinstance(statement, ast.Assign) and statement.value is made.node:
+        kept = {ast.unparse(target) for target in statement.targets}
+        for call in module.calls_of("next"):
+            if call.node.args and ast.unparse(call.node.args[0]) in kept and _is_in_sight(call, made):
+                yield from loops_of(call.where)
+
+
+def _is_in_sight(call: Call, made: Call) -> bool:
+    """Whether both speak of the same name: in one function, or of an attribute."""
+    return isinstance(call.node.args[0], ast.Attribute) or call.where.scope is made.where.scope
 
 
 def _trains(loop: Loop, project: Project) -> bool:

@@ -100,8 +100,9 @@ def _generator(origin: Call, project: Project) -> Scope | None:
     value = project.resolve(argument, origin.where.scope) if argument is not None else None
     scope = value.scope if value is not None and value.kind in ("function", "object") else None
     if value is not None and value.kind == "object" and scope is not None:
-        method = project.member(scope, "__call__") or project.member(scope, "__iter__")
-        scope = method.scope if method is not None else None
+        members = (project.member(scope, name) for name in ("__call__", "__iter__"))
+        methods = [member.scope for member in members if member is not None and member.scope is not None]
+        scope = next((method for method in methods if method.yields), methods[0] if methods else None)
     if scope is None or scope.yields:
         return scope
     for call in calls_in(scope):
