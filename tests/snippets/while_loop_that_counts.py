@@ -46,3 +46,11 @@ while missed < 5:
     model = tf.keras.models.load_model("model.keras")  # model-load-in-loop
     if model([[1.0]]) < 0.5:
         missed += 1
+
+@tf.function
+def backwards(x):
+    t = 1000
+    while t > 0:  # unrolled-loop
+        x = x - 0.001 * tf.tanh(x)
+        t -= 1
+    return x

@@ -60,23 +60,29 @@ def trips(loop: Loop, project: Project) -> float | None:
 
 
 def _counted(node: ast.While, scope: Scope, project: Project) -> float | None:
-    """`i = 0`, `while i < 100: ...; i += 1`, where nothing else sets it."""
+    """`i = 0`, `while i < 100: ...; i += 1`, or the other way round, where nothing else sets it."""
     match node.test:
-        case ast.Compare(left=ast.Name(id=counter), ops=[ast.Lt() | ast.LtE() as op], comparators=[limit]):
+        case ast.Compare(left=ast.Name(id=counter), ops=[op], comparators=[limit]):
             bound = scope.bound(counter)
         case _:
             return None
-    match [binding.node for binding in bound]:
-        case [ast.Assign(value=start) as before, ast.AugAssign(op=ast.Add(), value=add) as step]:
-            if step not in node.body or before.lineno > node.lineno:
-                return None
+    match op, [binding.node for binding in bound]:
+        case (
+            ast.Lt() | ast.LtE(),
+            [ast.Assign(value=start) as before, ast.AugAssign(op=ast.Add(), value=by) as step],
+        ) | (
+            ast.Gt() | ast.GtE(),
+            [ast.Assign(value=start) as before, ast.AugAssign(op=ast.Sub(), value=by) as step],
+        ) if step in node.body and before.lineno < node.lineno:
+            values = [number(part, scope, project) for part in (start, limit, by)]
         case _:
             return None
-    values = [number(part, scope, project) for part in (start, limit, add)]
     if any(value is None or not float(value).is_integer() for value in values):
         return None
-    first, last, by = (int(value) for value in values if value is not None)
-    return max(0, -((first - last - isinstance(op, ast.LtE)) // by)) if by > 0 else None
+    first, last, by_one = (int(value) for value in values if value is not None)
+    far = abs(last - first) + isinstance(op, ast.LtE | ast.GtE)
+    runs = first < last if isinstance(op, ast.Lt | ast.LtE) else first > last
+    return -(-far // by_one) if runs and by_one > 0 else None
 
 
 def _length(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> float | None:

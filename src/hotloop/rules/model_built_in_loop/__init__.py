@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
-MODEL_MAKERS = {"keras.Model", "keras.Sequential", "keras.models.clone_model"}
+FUNCTION = "keras.backend.function"  # a model that is cut out of another
+MODEL_MAKERS = {"keras.Model", "keras.Sequential", "keras.models.clone_model", FUNCTION}
 KINDS = (
     ("keras.optimizers.", "optimizer"), ("tf.optimizers.", "optimizer"), ("keras.metrics.", "metric"),
     ("tf.metrics.", "metric"), ("keras.layers.", "layer"),
@@ -67,13 +68,14 @@ def check(project: Project) -> Iterator[Finding]:
             found = next((judged for way in ways if (judged := _judged(kind, Made(call, way, project)))), None)
             if found:
                 cure = TRAINED if kind == "model" and trained(call, found) else CURES[kind]
-                message = f"A Keras {kind} is built {each(found, call.place)}. {cure}"
+                what = "function" if project.name_of(call.node.func, call.where.scope) == FUNCTION else kind
+                message = f"A Keras {what} is built {each(found, call.place)}. {cure}"
                 yield RULE.finding(call.place, message, **found.where)
 
 
 @functools.cache
 def _may_build(last: str) -> bool:
-    return (last.lstrip("_")[:1].isupper() and not hasattr(builtins, last)) or last == "clone_model"
+    return (last.lstrip("_")[:1].isupper() and not hasattr(builtins, last)) or last in ("clone_model", "function")
 
 
 def _kind(call: Call, project: Project) -> str:

@@ -86,7 +86,7 @@ def _keeps_nothing(call: Call, kind: str, project: Project) -> bool:
     # `keras.Model(net.inputs, net.layers[3].output)` has the weights of the network that it is cut out of.
     cut_out = [*call.node.args, *[k.value for k in call.node.keywords]]
     return (
-        name == "keras.Model"
+        name in ("keras.Model", "keras.backend.function")
         and bool(cut_out)
         and not any(
             isinstance(node, ast.Call) and project.name_of(node.func, scope).startswith("keras.layers.")
