@@ -29,7 +29,7 @@ from hotloop.model import Event, Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.tensors_kept.store import Store, uses
-from hotloop.rules.tensors_kept.tensors import parts_of, size_of
+from hotloop.rules.tensors_kept.tensors import keys_of, parts_of, size_of
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -53,7 +53,7 @@ def check(project: Project) -> Iterator[Finding]:
             if found is None or store is None:
                 continue
             several = parts_of(value, call.where.scope, project)
-            judged = _judged(found, size, uses(store, several))
+            judged = _judged(found, size, uses(store, several, keys_of(value)))
             if judged:
                 what = "with its tensors" if several else "as a tensor"
                 message = (

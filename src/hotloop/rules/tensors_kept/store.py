@@ -68,10 +68,10 @@ def _is_list(value: ast.expr | None, entry: str | None = None) -> bool:
     return isinstance(value, ast.Call) and ast.unparse(value.func) == "list" and not value.args
 
 
-def uses(store: Store, sizes: Sequence[str]) -> str:
+def uses(store: Store, sizes: Sequence[str], keys: Sequence[str] = ()) -> str:
     """`whole`, `part` or `nothing`: how much of what the list holds the program goes on to use.
 
-    `sizes` are those of what each of its items holds, where that is a tuple.
+    `sizes` are those of what each of its items holds, where that is a tuple, or a dict with these `keys`.
     """
     found, kinds = "nothing", (ast.Name, ast.Attribute, *([ast.Subscript] if store.dict else []))
     parents = {child: node for node in ast.walk(store.home) for child in ast.iter_child_nodes(node)}
@@ -83,7 +83,7 @@ def uses(store: Store, sizes: Sequence[str]) -> str:
             return "whole"
         if spelled != store.spelled or _is_append(node, parents):
             continue
-        if not _is_part(node, parents, sizes):
+        if not _is_part(node, parents, sizes, keys):
             return "whole"
         found = "part"
     return found
@@ -99,20 +99,22 @@ def _is_entry(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> bool:
     return isinstance(parent, ast.Subscript) and parent.value is node and isinstance(parent.slice, ast.Constant)
 
 
-def _is_part(node: ast.AST, parents: dict[ast.AST, ast.AST], sizes: Sequence[str]) -> bool:
+def _is_part(node: ast.AST, parents: dict[ast.AST, ast.AST], sizes: Sequence[str], keys: Sequence[str]) -> bool:
     """`xs[-1]`, `xs[-9:]`, `len(xs)`, `np.mean(xs)`, `[float(tf.reduce_mean(x)) for x in xs]`."""
     parent = parents.get(node)
     if isinstance(parent, ast.Subscript) and parent.value is node:
-        return not isinstance(parent.slice, ast.Slice) or _is_part(parent, parents, sizes) or _are_last(parent.slice)
+        return (
+            not isinstance(parent.slice, ast.Slice) or _is_part(parent, parents, sizes, keys) or _are_last(parent.slice)
+        )
     if isinstance(parent, ast.Call) and node in parent.args:
         return _last(parent.func) in REDUCES
     if isinstance(parent, ast.For) and parent.iter is node:
-        return _leaves_large(parent.target, parent.body, sizes)
+        return _leaves_large(parent.target, parent.body, sizes, keys)
     if isinstance(parent, ast.comprehension) and parent.iter is node:
         owner = parents.get(parent)
         part = _without_fetch(getattr(owner, "elt", None))
         reduced = isinstance(part, ast.Call) and _last(part.func) in REDUCES | {"float", "int"}
-        return reduced or (owner is not None and _leaves_large(parent.target, [owner], sizes))
+        return reduced or (owner is not None and _leaves_large(parent.target, [owner], sizes, keys))
     return False
 
 
@@ -120,13 +122,26 @@ def _are_last(part: ast.Slice) -> bool:
     return part.upper is None and isinstance(part.lower, ast.UnaryOp) and isinstance(part.lower.operand, ast.Constant)
 
 
-def _leaves_large(target: ast.expr, users: Sequence[ast.AST], sizes: Sequence[str]) -> bool:
+def _leaves_large(target: ast.expr, users: Sequence[ast.AST], sizes: Sequence[str], keys: Sequence[str]) -> bool:
     """`for loss, _ in kept`: what is large in each is not read."""
+    if isinstance(target, ast.Name) and keys:
+        large = {key for key, size in zip(keys, sizes, strict=True) if size == "large"}
+        return bool(large) and all(_reads_another(target.id, user, large) for user in users)
     if not isinstance(target, ast.Tuple) or len(target.elts) != len(sizes) or "large" not in sizes:
         return False
     read = set().union(*(names_read(user) for user in users))
     parts = zip(target.elts, sizes, strict=True)
     return all(isinstance(part, ast.Name) and part.id not in read for part, size in parts if size == "large")
+
+
+def _reads_another(name: str, user: ast.AST, large: set[str]) -> bool:
+    """Whether of what goes by the name it reads entries alone, `kept["loss"]`, and none that is large."""
+    inner = list(ast.walk(user))
+    small = {
+        node.value for node in inner
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and node.slice.value not in large
+    }  # fmt: skip
+    return all(n in small for n in inner if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load))
 
 
 def _without_fetch(expr: ast.expr | None) -> ast.expr | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from hotloop.rules.names import is_model
 from hotloop.source.module import Binding, Scope
@@ -43,6 +43,8 @@ def parts_of(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> 
         return []
     if isinstance(expr, ast.Tuple | ast.List) and not any(isinstance(part, ast.Starred) for part in expr.elts):
         return [size_of(part, scope, project, depth + 1) for part in expr.elts]
+    if keys_of(expr):
+        return [size_of(part, scope, project, depth + 1) for part in cast("ast.Dict", expr).values]
     if isinstance(expr, ast.Name):
         last = _last_binding(expr, scope, project)
         return parts_of(last.value, scope, project, depth + 1) if last and last.kind == "assign" and last.value else []
@@ -51,6 +53,13 @@ def parts_of(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> 
         returned = _returned(callee)
         return parts_of(returned, callee.scope, project, depth + 1) if callee and callee.scope and returned else []
     return []
+
+
+def keys_of(expr: ast.expr) -> list[str]:
+    """Of `{"loss": loss, "y": y}`, one for each of its parts; none of anything else."""
+    keys = expr.keys if isinstance(expr, ast.Dict) else []
+    named = [key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return named if len(named) == len(keys) else []
 
 
 def _largest(sizes: list[str]) -> str:
