@@ -33,8 +33,11 @@ def _takes_array(node: ast.AST, scope: Scope, project: Project) -> bool:
         name = project.name_of(node, scope)
         if name.endswith("()") and name.startswith(("tf.", "keras.", "np.")):
             return True
-        if isinstance(node, ast.Call) and project.name_of(node.func, scope) in CONVERTS:
+        called = project.resolve(node.func, scope) if isinstance(node, ast.Call) else None
+        if called is not None and called.name in CONVERTS:
             return False
+        if called is not None and called.kind == "traced":
+            return True  # what a `tf.function` returns
     return any(_takes_array(part, scope, project) for part in ast.iter_child_nodes(node))
 
 

@@ -32,7 +32,7 @@ from hotloop.model import Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import InLoop, each, in_loops
-from hotloop.rules.model_built_in_loop.made import Made, is_set_aside, is_single_step, on_data, trained
+from hotloop.rules.model_built_in_loop.made import Made, is_set_aside, is_single_step, on_data
 from hotloop.source.flow import varies
 from hotloop.source.heat import trips
 from hotloop.source.module import Call
@@ -67,7 +67,7 @@ def check(project: Project) -> Iterator[Finding]:
             ways = in_loops(project, call.where) if kind else []
             found = next((judged for way in ways if (judged := _judged(kind, Made(call, way, project)))), None)
             if found:
-                cure = TRAINED if kind == "model" and trained(call, found) else CURES[kind]
+                cure = TRAINED if kind == "model" and Made(call, found, project).is_trained() else CURES[kind]
                 what = "function" if project.name_of(call.node.func, call.where.scope) == FUNCTION else kind
                 message = f"A Keras {what} is built {each(found, call.place)}. {cure}"
                 yield RULE.finding(call.place, message, **found.where)
@@ -108,7 +108,7 @@ def _judged(kind: str, made: Made) -> InLoop | None:
         return found if made.is_used() else None
     if _differs(made):
         return None
-    if trained(made.call, found):
+    if made.is_trained():
         steps = trips(found.loop, made.project)
         return found.lowered() if steps is None or steps >= MANY else None
     return found if made.is_used() else None

@@ -142,6 +142,18 @@ class Made:
         given = any(isinstance(h, ast.Call) and self._is_function(h) for h in holders)
         return applied or given or bool(self._uses()) or any(self.names & _handed(c.node) for c in self._calls())
 
+    def is_trained(self) -> bool:
+        """By the step itself, or by a function of the project that the step hands it to."""
+        if trained(self.call, self.found):
+            return True
+        takers = [call.node for call in self._calls() if self.names & _handed(call.node)]
+        takers += [holder for holder in self._holders() if isinstance(holder, ast.Call)]
+        values = (self.project.resolve(taker.func, self.scope) for taker in takers)
+        return any(
+            value is not None and value.kind == "function" and value.scope is not None and _trains(value.scope.node)
+            for value in values
+        )
+
     def is_called_on_step(self) -> bool:
         """Called on what the step brings, not on what the last step made of it (`x = Dense(8)(x)`)."""
         direct = [h for h in self._holders() if isinstance(h, ast.Call) and h.func is self.node]
@@ -198,8 +210,11 @@ def on_data(made: Made) -> bool:
 
 def trained(call: Call, found: InLoop) -> bool:
     """Whether a step trains."""
-    bodies = [found.loop.node, call.where.scope.node if found.chain else call.node]
-    return any(isinstance(n, ast.Attribute) and n.attr in TRAINS for body in bodies for n in ast.walk(body))
+    return _trains(found.loop.node) or _trains(call.where.scope.node if found.chain else call.node)
+
+
+def _trains(body: ast.AST) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr in TRAINS for node in ast.walk(body))
 
 
 def _called(node: ast.Call) -> str:
