@@ -35,9 +35,9 @@ from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop, outside_loops
 from hotloop.rules.names import SESSIONS
 from hotloop.rules.requests import handler_of
+from hotloop.rules.session_in_loop.serving import serves_a_loop
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
-from hotloop.source.heat import loop_heat
 from hotloop.source.module import Call, Context, Scope
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def check(project: Project) -> Iterator[Finding]:
 def _handler_of(call: Call, project: Project) -> Scope | None:
     """The function that opens it for each request; None where that chooses a graph, or has a loop to run."""
     graph = call.argument(1, "graph")
-    if isinstance(graph, ast.Call | ast.Subscript) or _serves_a_loop(call, project):
+    if isinstance(graph, ast.Call | ast.Subscript) or serves_a_loop(call, project):
         return None
     return handler_of(call, project)
 
@@ -73,7 +73,7 @@ def _judged(found: InLoop, call: Call, project: Project) -> InLoop:
     """What asks whether it runs eagerly is written for both modes: the session is the one that is not taken today."""
     contexts = (call.where, *[caller.where for caller in found.chain])
     asks = any(_asks_for_eager(test, context, project) for context in contexts for test in context.tests)
-    meant = asks or _serves_a_loop(call, project) or _is_for_another_model(found, call, project)
+    meant = asks or serves_a_loop(call, project) or _is_for_another_model(found, call, project)
     return replace(found, confidence="low") if meant else found
 
 
@@ -86,16 +86,6 @@ def _is_for_another_model(found: InLoop, call: Call, project: Project) -> bool:
         if load.where.scope is scope and (found.chain or stands_in(load.where, found.loop))
         for part in load.node.args
     )
-
-
-def _serves_a_loop(call: Call, project: Project) -> bool:
-    """`with Session() as sess: while True: sess.run(...)`: next to so many runs, opening it costs nothing."""
-    for run in call.where.scope.module.calls_of("run"):
-        inside = any(item.context_expr is call.node for around in run.where.withs for item in around.items)
-        inner = run.where.loop
-        if inside and inner is not None and inner is not call.where.loop and loop_heat(inner, project) == "hot":
-            return True
-    return False
 
 
 def _asks_for_eager(test: ast.expr, where: Context, project: Project) -> bool:
