@@ -9,6 +9,7 @@ from recordings import PROGRAM, loop, recording, sample
 
 from hotloop import words
 from hotloop.diagnose import diagnose, merge
+from hotloop.laps import loop_seconds
 from hotloop.model import Event, Finding, Place, Recording, Sample, Series
 from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, predict_in_loop
 from hotloop.rules.feeding import feeds
@@ -171,6 +172,30 @@ def test_double_precision_costs_nothing_in_small_eager_operations() -> None:
     switched = [Event("floatx", stack(3), "float64")]
     assert not list(double_precision.diagnose(recording([LOOP], [eager(8.0, 12)], events=switched)))
     assert list(double_precision.diagnose(recording([LOOP], [sample("compute", 8.0, 12)], events=switched)))
+
+
+def test_what_a_callback_does_in_each_step_of_a_fit_is_in_that_loop() -> None:
+    fit = loop(40, 40, [0.1] * 100, kind="fit", stack=stack(40))
+    called = replace(predicted(12, 9.0, 32), stack=stack(12, 40))
+    (finding,) = predict_in_loop.diagnose(recording([fit], events=[called]))
+    assert finding.loop == fit.place
+    assert "100 times in 100 steps" in finding.message
+    own = loop(30, 50, [0.5] * 20)
+    (finding,) = predict_in_loop.diagnose(recording([fit, own], events=[called]))
+    assert finding.loop == own.place
+    assert not list(predict_in_loop.diagnose(recording([fit], events=[predicted(12, 9.0, 32)])))
+
+
+def test_a_step_that_keras_runs_eagerly_is_no_training_step_of_the_programs_own() -> None:
+    fit = loop(40, 40, [0.1] * 100, kind="fit", stack=stack(40))
+    events = [event("gradient", 12, 40), event("apply", 13, 40), event("fit", 40, count=1, eager=1.0)]
+    assert not list(eager_training_step.diagnose(recording([fit], [eager(8.0, 12, 40)], events=events)))
+
+
+def test_a_predict_within_a_fit_is_no_second_loop_of_the_program() -> None:
+    fit = loop(40, 40, [0.1] * 60, kind="fit", stack=stack(40))
+    inner = loop(12, 12, [0.05] * 60, kind="predict", stack=stack(12, 40))
+    assert loop_seconds(recording([fit, inner])) == pytest.approx(6.0)
 
 
 def test_one_line_in_two_loops_is_told_apart_by_its_loops() -> None:

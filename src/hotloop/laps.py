@@ -29,8 +29,11 @@ def loop_seconds(recording: Recording) -> float | None:
 
 
 def _of_keras(recording: Recording) -> list[LoopRun]:
-    """Keras' loops that were called outside any loop of the program."""
-    return [run for run in recording.loops if run.stack and not recording.loops_around(run.stack)]
+    """Keras' loops that were called outside any loop: of the program's own, or of Keras, as a callback's are."""
+    keras = [run for run in recording.loops if run.stack]
+    called = {run.stack for run in keras}
+    inner = {stack for stack in called if any(stack[index:] in called for index in range(1, len(stack)))}
+    return [run for run in keras if run.stack not in inner and not recording.loops_around(run.stack)]
 
 
 def slept(recording: Recording) -> float:

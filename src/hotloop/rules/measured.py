@@ -50,11 +50,17 @@ class Recurring:
 
 
 def loop_of(recording: Recording, event: Event) -> LoopRun | None:
-    """The innermost loop that repeats an event."""
+    """The innermost loop of the program that repeats an event; else that of Keras, which calls the program back."""
     for run in recording.loops_around(event.stack):
         if run.steps >= FEW and not run.yields:
             return run
-    return None
+    below = [run for run in recording.loops if run.stack and run.steps >= FEW and _is_below(event.stack, run.stack)]
+    return max(below, key=lambda run: len(run.stack), default=None)
+
+
+def _is_below(stack: tuple[Place, ...], call: tuple[Place, ...]) -> bool:
+    """Whether code with that stack ran in something that a call of Keras called back."""
+    return len(stack) > len(call) and stack[-len(call) :] == call
 
 
 def recurring(recording: Recording, events: Iterable[Event], least: int = FEW) -> Iterator[Recurring]:
@@ -212,7 +218,7 @@ def keras_traces(recording: Recording, loop: LoopRun) -> float:
     return sum(
         event.seconds for event in recording.of_kind("trace.new-function")
         if event.examples and str(event.examples[-1].get("defined", "")).startswith(KERAS_STEP)
-        and loop in recording.loops_around(event.stack)
+        and is_in(recording, loop, event.stack)
     )  # fmt: skip
 
 

@@ -149,7 +149,9 @@ def _calls(scope: Scope, attributes: set[str], receiver: str | None = None) -> I
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    sites = [(at, _steps(recording, at)) for at in measured.recurring(recording, recording.of_kind("gradient"))]
+    taken = measured.recurring(recording, recording.of_kind("gradient"))
+    # A step that Keras calls is its to compile: it runs eagerly where it was told to.
+    sites = [(at, _steps(recording, at)) for at in taken if not at.loop.stack]
     for at, steps in sites:
         same = [site for site, others in sites if others & steps and site.loop is at.loop]
         if at is not min(same, key=lambda site: (_depth(site), site.place)):

@@ -152,7 +152,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 def _belongs_outside(recording: Recording, loop: LoopRun, made: measured.Recurring) -> bool:
     """The loop uses or drops what it makes: one that only builds a network keeps all of it and runs nothing."""
-    inside = [event for event in recording.events if loop in recording.loops_around(event.stack)]
+    inside = [event for event in recording.events if measured.is_in(recording, loop, event.stack)]
     if sum(event.totals.get("again", 0.0) for event in inside if event.kind == "compile") >= measured.FEW:
         return False  # an optimizer made for each `compile`: that is the ailment
     fits = [event for event in inside if event.kind == "fit"]

@@ -221,7 +221,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 def _grown(recording: Recording, group: list[measured.Recurring]) -> Finding | None:
     """Ops that each step builds and a session then runs; a loop that only builds a graph is none of our business."""
     run = group[0].loop
-    cold = [e for e in recording.of_kind("session.cold") if run in recording.loops_around(e.stack)]
+    cold = [e for e in recording.of_kind("session.cold") if measured.is_in(recording, run, e.stack)]
     if not cold:
         return None
     lines = [at.place for at in group]
