@@ -11,7 +11,7 @@ from hotloop import words
 from hotloop.diagnose import diagnose, merge
 from hotloop.laps import loop_seconds
 from hotloop.model import Event, Finding, Place, Recording, Sample, Series
-from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, predict_in_loop
+from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, no_cache, predict_in_loop
 from hotloop.rules.feeding import feeds
 
 LOOP = loop(10, 30, [0.1] * 100)
@@ -255,6 +255,32 @@ def test_a_fit_waited_for_what_was_not_between_a_batch_and_the_call_for_the_next
     (feed,) = feeds(recording([fit], [sample("trace", 2.0, 20)], events=[looked]))
     assert feed.blocked == pytest.approx(blocked)
     assert not feed.bound
+
+
+@pytest.mark.parametrize("epochs", [5, 1])
+def test_a_fit_reads_a_pipeline_once_an_epoch_however_many_iterators_keras_makes(epochs: int) -> None:
+    """It leaves each of them between two looks: most elements are never counted."""
+    made = [{"stage": "Batch"}, {"stage": "ParallelMap", "line": f"{PROGRAM}:7", "reads": True}]
+    looked = Event(
+        "pipeline",
+        stack(20),
+        "library",
+        totals={
+            "read": 10.0, "between": 5.0, "away": 1.0, "1:MapAndBatch seconds": 1.0, "1:MapAndBatch elements": 10.0,
+            "1:MapAndBatch per": 10.0, "2:TensorSlice seconds": 0.0, "2:TensorSlice elements": 160.0,
+            "2:TensorSlice per": 10.0,
+        },
+        examples=({"stages": [{"stage": "Root"}, {"stage": "MapAndBatch", "parallel": 2.0, "buffered": 0.0}],
+                   "made": made},),
+    )  # fmt: skip
+    fit = loop(20, 20, [0.1] * 100, kind="fit", stack=stack(20))
+    iterators = replace(event("iterator", 20, count=2 * epochs), subject="library")
+    ran = recording([fit], events=[looked, iterators, event("epoch", 20, count=epochs)])
+    (feed,) = feeds(ran)
+    assert (feed.passes, feed.read) == (epochs, 100.0)
+    assert feed.nodes[0].seconds == pytest.approx(10.0)
+    findings = list(no_cache.diagnose(ran))
+    assert [f"each of {epochs} passes" in finding.message for finding in findings] == [True] * (epochs > 1)
 
 
 def test_what_a_pipeline_takes_to_end_is_charged_to_no_cause() -> None:

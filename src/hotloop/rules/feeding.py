@@ -144,11 +144,13 @@ def feeds(recording: Recording) -> Iterator[Feed]:
         if not event.examples or not event.stack:
             continue
         iterators = [e for e in recording.of_kind("iterator") if (e.subject, e.stack) == (event.subject, event.stack)]
-        nodes = tuple(_nodes(event))
         taken = [e for e in inputs if e.subject == str(event.place)]
         loop = _consumer(recording, event, taken)
         if loop is None:
             continue
+        looked = event.totals.get("read", 0.0)
+        read = max(looked, loop.steps) if event.subject else looked  # Keras leaves an iterator between two looks
+        nodes = tuple(_nodes(event, read))
         if event.subject:
             blocked, bound = _inside(recording, event, nodes, loop)
         else:
@@ -159,8 +161,8 @@ def feeds(recording: Recording) -> Iterator[Feed]:
             blocked,
             bound,
             bool(event.subject),
-            sum(e.count for e in iterators),
-            event.totals.get("read", 0.0),
+            _passes(recording, event, loop) or sum(e.count for e in iterators),
+            read,
             nodes,
             tuple(event.examples[0].get("made", ())),
             tuple(_python(recording, event)),
@@ -198,7 +200,14 @@ def line_of(stage: Mapping[str, Any] | None, otherwise: Place) -> Place:
     return measured.at_line(line) if line else otherwise
 
 
-def _nodes(event: Event) -> Iterator[Node]:
+def _passes(recording: Recording, event: Event, loop: LoopRun) -> int:
+    """How often Keras read a pipeline, which makes several iterators for an epoch; 0 where the program read it."""
+    if not event.subject:
+        return 0
+    return sum(e.count for e in recording.of_kind("epoch") if e.stack == event.stack) or loop.runs
+
+
+def _nodes(event: Event, read: float) -> Iterator[Node]:
     stages = max((example.get("stages", ()) for example in event.examples), key=len)
     found: dict[tuple[int, str], dict[str, float]] = {}
     for key, value in event.totals.items():
@@ -206,7 +215,7 @@ def _nodes(event: Event) -> Iterator[Node]:
             found.setdefault((int(match[1]), match[2]), {})[match[3]] = value
     for (number, name), seen in sorted(found.items()):
         # A look at the end finds the early stages gone: what was seen of them stands for all.
-        scale = event.totals.get("read", 0.0) / seen["per"] if seen.get("per") else 1.0
+        scale = read / seen["per"] if seen.get("per") else 1.0
         parallel = float(stages[number]["parallel"]) if number < len(stages) else 1.0
         yield Node(name, seen.get("seconds", 0.0) * scale, seen.get("elements", 0.0) * scale, parallel)
 
@@ -241,7 +250,7 @@ def _reader(recording: Recording, taken: list[Event]) -> LoopRun | None:
 def _part(recording: Recording, event: Event, nodes: Iterable[Node]) -> float:
     """Of the wait on a line, what one of the pipelines that were read there stands for: its part of their work."""
     others = (e for e in recording.of_kind("pipeline") if e.examples and (e.subject, e.place) == ("", event.place))
-    work = sum(node.seconds for other in others for node in _nodes(other))
+    work = sum(node.seconds for other in others for node in _nodes(other, other.totals.get("read", 0.0)))
     return sum(node.seconds for node in nodes) / work if work else 1.0
 
 
