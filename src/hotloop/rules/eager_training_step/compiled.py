@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from hotloop.model import Finding, Fix, Place
+from hotloop.rules.batches import is_data_set
 from hotloop.rules.eager_training_step import UPDATES
 from hotloop.rules.eager_training_step.collected import takes_collected
 from hotloop.rules.eager_training_step.extract import extract
@@ -18,9 +20,12 @@ from hotloop.source.rewrite import Refused, Rewriter
 if TYPE_CHECKING:
     from hotloop.source import Project
 
+DATA = re.compile(r"data|\bds\b|_ds\b|loader|batches|generator", re.IGNORECASE)
+
 
 def compile_step(finding: Finding, project: Project) -> Fix:
     node, where = _tape_at(project.modules[finding.place.path], finding.place)
+    _refuse_data_under(node, where.scope, project)
     if where.loop is not None:
         return extract(node, where, project)
     call = _applied_by_caller(where.scope, project)
@@ -46,6 +51,19 @@ def _tape_at(module: Module, place: Place) -> tuple[ast.With | ast.AsyncWith, Co
         if place_of(module, node) == place:
             return node, where
     raise Refused("the source is no longer what was checked")
+
+
+def _refuse_data_under(tape: ast.With | ast.AsyncWith, scope: Scope, project: Project) -> None:
+    """Compiled, a loop over a data set is one op of the graph, which hands on no gradients."""
+    for node in (inner for statement in tape.body for inner in ast.walk(statement)):
+        if isinstance(node, ast.For) and (
+            is_data_set(node.iter, scope, project) or DATA.search(ast.unparse(node.iter))
+        ):
+            raise Refused(
+                "the tape is open around a loop over the data, and a compiled one hands on no gradients: "
+                "take the gradient of each batch in a function of its own and add them up",
+                node,
+            )
 
 
 def _decorate(scope: Scope, project: Project) -> Fix:
