@@ -11,7 +11,15 @@ from hotloop import words
 from hotloop.diagnose import diagnose, merge
 from hotloop.laps import loop_seconds
 from hotloop.model import Event, Finding, Place, Recording, Sample, Series
-from hotloop.rules import all_rules, double_precision, eager_training_step, find_rule, no_cache, predict_in_loop
+from hotloop.rules import (
+    all_rules,
+    dataset_in_loop,
+    double_precision,
+    eager_training_step,
+    find_rule,
+    no_cache,
+    predict_in_loop,
+)
 from hotloop.rules.feeding import feeds
 
 LOOP = loop(10, 30, [0.1] * 100)
@@ -301,6 +309,34 @@ def test_a_pipeline_that_is_made_for_every_step_is_not_also_a_slow_one() -> None
         for made in (1, 100)
     }
     assert causes == {1: "unknown", 100: ""}
+
+
+def wrapped(*stages: int, slower: float = 0.01) -> Recording:
+    """Epochs that take longer and longer, each with an iterator over so many stages."""
+    made = [{"stage": name, "line": f"{PROGRAM}:{line}"} for name, line in 3 * [("Shuffle", 12), ("Map", 11)]]
+    looked = Event(
+        "pipeline",
+        stack(20),
+        totals={"read": 200.0, "1:Shuffle seconds": 2.0, "1:Shuffle elements": 200.0},
+        examples=({"stages": [{"stage": "Shuffle", "parallel": 1.0, "buffered": 0.0}], "made": made},),
+    )
+    taken = replace(event("input", 20, seconds=3.0), subject=f"{PROGRAM}:20")
+    iterators = Event("iterator", stack(20), count=20, examples=tuple({"stages": depth} for depth in stages))
+    steps = [0.1 + slower * step for step in range(20)]
+    return recording([loop(10, 30, steps)], events=[looked, taken, iterators])
+
+
+def test_a_data_set_that_each_epoch_wraps_again_is_named_and_its_stages_are_not() -> None:
+    ran = wrapped(4, 6, 8, 10, 36, 38, 40, 42)
+    (finding,) = dataset_in_loop.diagnose(ran)
+    assert finding.place.line == 11
+    assert "from 4 stages to 42 in 20 steps" in finding.message
+    assert finding.cost
+    assert finding.cost.seconds == pytest.approx(1.9, rel=0.2)
+    assert next(feeds(ran)).cause == ""
+    for other in (wrapped(4, 4, 4), wrapped(4, 42, slower=0.0)):
+        assert not list(dataset_in_loop.diagnose(other))
+        assert next(feeds(other)).cause == "unknown"
 
 
 def untold(*python: Event, made: tuple[str, ...] = ("Batch", "Map")) -> Recording:

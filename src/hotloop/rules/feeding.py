@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from hotloop.model import Event, LoopRun, LoopSummary, Place, Recording
 from hotloop.rules import measured
+from hotloop.rules.wrapping import wrapped
 from hotloop.spans import Span
 
 Cause = Literal["python", "serial", "order", "small", "again", "unknown", ""]
@@ -58,6 +59,7 @@ class Feed:
     python: tuple[Event, ...]  # Python functions inside
     cpus: int
     buffered: float  # elements that were seen in the buffer of `shuffle`, at most
+    wrapped: bool  # whether the loop around gives it more stages in each step
 
     @property
     def slowest(self) -> Node:
@@ -107,6 +109,8 @@ class Feed:
             return ""
         if self.passes >= REMADE and self.read <= ELEMENTS * self.passes:
             return ""  # that it is made anew for every step is the cause, and has a rule of its own
+        if self.wrapped:
+            return ""  # so has this
         if self._in_python:
             if self.python_busy > 0.5:
                 return "python"
@@ -168,6 +172,7 @@ def feeds(recording: Recording) -> Iterator[Feed]:
             tuple(_python(recording, event)),
             measured.cpus(recording),
             _buffered(event),
+            any(wrapped(recording, one) for one in iterators),
         )
 
 

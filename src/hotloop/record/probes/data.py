@@ -16,6 +16,7 @@ from hotloop.record.probes.watch import FAILED, part, watch
 LOOK_EVERY = 0.25  # seconds between two looks into pipelines
 LOOK_SHARE = 200  # a look is followed by a pause of 200 times what it cost
 MOST_STAGES = 12
+DEEPEST = 1000  # stages that are counted
 ENDS = 0.015  # seconds in which the threads of a pipeline end when nothing holds them up
 SAME = 32  # elements after which it is asked again which line takes them
 
@@ -111,7 +112,7 @@ class Pipelines:
             stack = log.frames.here()
             by = "" if log.frames.called_by_user(("tensorflow", "wrapt")) else "library"
             tally = log.tally("iterator", by, stack)
-            tally.add(seconds)
+            tally.add(seconds, example={"stages": _depth(dataset)})
             where = f"{stack[0][0]}:{stack[0][1]}" if stack else ""
             reader = _Reader(where, tally, log.tally("pipeline", by, stack), self._stages(dataset))
             if reader.pipeline.totals.get("read"):  # else the step that takes the first element is traced before
@@ -264,6 +265,14 @@ def _about(dataset: Any) -> dict[str, Any]:
         about["random"] = any("Random" in kind or ("Stateless" in kind and "Partitioned" not in kind) for kind in kinds)
         about["reads"] = any(kind.startswith(("ReadFile", "Decode")) for kind in kinds)
     return about
+
+
+def _depth(dataset: Any) -> int:
+    """How many stages an element goes through, from the source on along the first of each stage's inputs."""
+    depth, inputs = 1, dataset._inputs()
+    while inputs and depth < DEEPEST:
+        depth, inputs = depth + 1, inputs[0]._inputs()
+    return depth
 
 
 def _number(tensor: Any) -> int:

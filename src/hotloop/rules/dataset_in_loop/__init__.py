@@ -4,12 +4,14 @@
 
 `next(iter(dataset))` builds the whole pipeline, fills its buffers, takes one element and throws the rest away: 47 times
 the cost of taking the next element from an iterator that is kept, and it begins at the first element each time.
-Building the data set itself in the loop (`from_tensor_slices`, `batch`, ...) copies its arrays too: 465 times.
+Building the data set itself in the loop (`from_tensor_slices`, `batch`, ...) copies its arrays too: 465 times. And
+`dataset = dataset.map(...)` in each epoch wraps what the epoch before has wrapped: its elements go through both.
 
 **Instead**
 
 Make the data set once, before the loop, and loop over it: `for batch in dataset:`. For a given number of steps, keep
-one iterator: `batches = iter(dataset.repeat())` before the loop, `next(batches)` in it.
+one iterator: `batches = iter(dataset.repeat())` before the loop, `next(batches)` in it. What an epoch makes of a data
+set gets a name of its own: `shuffled = dataset.shuffle(1000)`.
 
 **Not when**
 
@@ -26,15 +28,19 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
+from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
+from hotloop.rules.dataset_in_loop.again import wrapped_in_loops
 from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.wrapping import wrapped
 from hotloop.source.consumers import consumers, read
 from hotloop.source.flow import in_loop as stands_in
 from hotloop.source.flow import varies
 from hotloop.source.heat import number, trips
 from hotloop.source.module import Call, Loop, place_of
 from hotloop.source.project import loops_of
+from hotloop.source.rewrite import Refused
 from hotloop.source.stages import Pipeline, is_source, may_be_source
 
 if TYPE_CHECKING:
@@ -44,6 +50,7 @@ RULE = Rule(__name__)
 MANY_ELEMENTS = 2  # of one iterator: with more it is being read
 NEXT = 1e-4  # seconds to take an element from an iterator that is kept
 
+AFRESH = "Wrap it once, before the loop, or give what each step makes of it a name of its own."
 MAKES_ITERATOR = {"make_one_shot_iterator", "make_initializable_iterator"}
 SELDOM = re.compile(r"epoch|fold|split|shard|part|file|path|task|dataset|config|trial|run\b", re.IGNORECASE)
 READS_ALL = {"fit", "evaluate", "predict", "list", "reduce", "save", "as_numpy_iterator", "adapt", "submit"}
@@ -53,6 +60,12 @@ NOT_BUILT = {"tf.data.Dataset.load", "tf.data.experimental.load"}
 
 def check(project: Project) -> Iterator[Finding]:
     for module in project.modules.values():
+        for call, loop in wrapped_in_loops(module, project):
+            message = (
+                "The data set is wrapped once more in each step of the loop that reads it: an element goes through the "
+                f"stages of all steps before. {AFRESH}"
+            )
+            yield RULE.finding(call.place, message, basis="static", confidence="medium", loop=loop.place)
         for call in (call for last, calls in module.called.items() if _may_matter(last) for call in calls):
             if call.where.loop is None and not call.where.scope.is_function:
                 continue
@@ -213,6 +226,7 @@ def _is_asked_once(call: Call, found: InLoop, project: Project) -> bool:
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
+    yield from _wrapped_again(recording)
     made = [event for event in recording.of_kind("iterator") if not event.subject]
     for at in measured.recurring(recording, made):
         done = at.total("ended") + at.total("dropped")
@@ -232,14 +246,29 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
+def _wrapped_again(recording: Recording) -> Iterator[Finding]:
+    for event in recording.of_kind("iterator"):
+        if found := wrapped(recording, event):
+            yield measured.told(
+                RULE, recording, found.place, found.seconds,
+                f"The data set grew from {words.plural(found.first, 'stage')} to {found.last:,} in "
+                f"{words.plural(found.loop.steps, 'step')} {{cost}}: each element goes through all of them. {AFRESH}",
+                found.loop,
+                [Evidence("stages at first", found.first), Evidence("stages at the end", found.last)],
+            )  # fmt: skip
+
+
 def _stands_at(node: ast.AST, finding: Finding, project: Project) -> bool:
     return place_of(project.modules[finding.place.path], node) == finding.place
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:
-    loops = project.modules[finding.place.path].loops
-    if any(isinstance(loop.node, ast.For) and _stands_at(loop.node.iter, finding, project) for loop in loops):
-        return Refusal("what the inner loop does would have to move out of it: write it by hand", finding.place)
     from hotloop.rules.dataset_in_loop.mend import keep_one
 
+    module = project.modules[finding.place.path]
+    if any(isinstance(loop.node, ast.For) and _stands_at(loop.node.iter, finding, project) for loop in module.loops):
+        return Refusal("what the inner loop does would have to move out of it: write it by hand", finding.place)
+    if again := next((c for c, _ in wrapped_in_loops(module, project) if c.place == finding.place), None):
+        reason = "it is another data set in each step: whether to wrap it once or each time anew is yours to say"
+        raise Refused(reason, again.node)
     return keep_one(finding, project)

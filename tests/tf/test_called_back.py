@@ -1,0 +1,49 @@
+"""What a program does in the loops of Keras, and what its loops make of data sets, recorded with real TensorFlow."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from hotloop.diagnose import diagnose
+from hotloop.model import Recording
+from hotloop.record import record
+from hotloop.rules import all_rules
+
+PROGRAM = """\
+    import tensorflow as tf
+
+    class Watching(tf.keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            self.model.predict(tf.ones([1, 2]), verbose=0)
+
+    model = tf.keras.Sequential([tf.keras.Input((2,)), tf.keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = tf.data.Dataset.from_tensor_slices((tf.ones([32, 2]), tf.ones([32, 1]))).batch(2)
+    model.fit(data, epochs=2, callbacks=[Watching()], verbose=0)
+    for epoch in range(10):
+        data = data.map(lambda x, y: (x, y))
+        for batch in data:
+            pass
+    """
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    folder: Path = tmp_path_factory.mktemp("programs")
+    (folder / "called_back.py").write_text(textwrap.dedent(PROGRAM), encoding="utf-8")
+    return record(["called_back.py"], capture=True, cwd=folder)[0]
+
+
+def test_what_a_callback_repeats_is_named_in_the_loop_of_its_fit(recording: Recording) -> None:
+    (fit,) = [run for run in recording.loops if run.kind == "fit"]
+    (finding,) = [f for f in diagnose(recording, all_rules()).findings if f.rule == "predict-in-loop"]
+    assert (finding.place.line, finding.loop) == (5, fit.place)
+    assert [event.count for event in recording.of_kind("predict")] == [fit.steps] == [32]
+
+
+def test_an_iterator_tells_through_how_many_stages_its_elements_go(recording: Recording) -> None:
+    (iterators,) = [event for event in recording.of_kind("iterator") if event.place.line == 13]
+    assert [example["stages"] for example in iterators.examples] == [3, 4, 5, 6, 9, 10, 11, 12]
