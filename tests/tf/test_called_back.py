@@ -1,4 +1,4 @@
-"""What a program does in the loops of Keras, and what its loops make of data sets, recorded with real TensorFlow."""
+"""What a program does in the loops of Keras, makes of data sets and keeps in its objects: with real TensorFlow."""
 
 from __future__ import annotations
 
@@ -23,6 +23,25 @@ PROGRAM = """\
     model.compile("sgd", "mse")
     data = tf.data.Dataset.from_tensor_slices((tf.ones([32, 2]), tf.ones([32, 1]))).batch(2)
     model.fit(data, epochs=2, callbacks=[Watching()], verbose=0)
+
+    class History:
+        def __init__(self):
+            self.seen = {}
+
+        def add(self, step, x):
+            self.seen[step] = x
+
+    class Runner:
+        def __init__(self):
+            self.history = History()
+
+        def run(self, steps):
+            for step in range(steps):
+                x = tf.random.normal([500, 500])
+                self.history.add(step, x)
+
+    runner = Runner()
+    runner.run(300)
     for epoch in range(10):
         data = data.map(lambda x, y: (x, y))
         for batch in data:
@@ -45,5 +64,13 @@ def test_what_a_callback_repeats_is_named_in_the_loop_of_its_fit(recording: Reco
 
 
 def test_an_iterator_tells_through_how_many_stages_its_elements_go(recording: Recording) -> None:
-    (iterators,) = [event for event in recording.of_kind("iterator") if event.place.line == 13]
+    (iterators,) = [event for event in recording.of_kind("iterator") if event.place.line == 32]
     assert [example["stages"] for example in iterators.examples] == [3, 4, 5, 6, 9, 10, 11, 12]
+
+
+def test_tensors_that_hang_on_an_object_are_named_with_the_line_that_keeps_them(recording: Recording) -> None:
+    (finding,) = [f for f in diagnose(recording, all_rules()).findings if f.rule == "tensors-kept"]
+    assert finding.message.startswith("`self.history.seen` held ")
+    assert finding.place.line == 17
+    assert finding.loop
+    assert finding.loop.line == 24
