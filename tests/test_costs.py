@@ -415,19 +415,24 @@ def test_a_loop_that_waits_for_a_queue_or_for_a_service_is_told_where() -> None:
     assert finding.cost is not None
     assert finding.cost.seconds == pytest.approx(6.0)
 
-    def asking(busy: float) -> Recording:
+    def asking(busy: float, queued: float = 0.0) -> Recording:
         """Six of ten seconds go by on a line of Python, in a generator that the loop goes over."""
         from_afar = replace(sample("python", 6.0, 3), stack=stack(3, 31, 10))
         reading = loop(30, 32, [0.1] * 100, yields=True)
         looks = tuple(0.5 * number for number in range(21))
-        cpu = Series("cpu", "seconds", looks, tuple(busy * at for at in looks))
-        return replace(recording([LOOP, reading], [from_afar, sample("compute", 3.0, 14)]), cpu=cpu)
+        cpu, others = (
+            Series(name, "seconds", looks, tuple(part * at for at in looks))
+            for name, part in (("cpu", busy), ("queued", queued))
+        )
+        ran = recording([LOOP, reading], [from_afar, sample("compute", 3.0, 14)])
+        return replace(ran, cpu=cpu, queued=others)
 
     (finding,) = diagnose(asking(busy=0.3), all_rules()).findings
     assert (finding.rule, finding.place.line, finding.loop and finding.loop.line) == ("input-bound", 3, 10)
     assert finding.cost is not None
     assert finding.cost.seconds == pytest.approx(3.0), "only what is computed can go on meanwhile"
     assert not diagnose(asking(busy=0.95), all_rules()).findings
+    assert not diagnose(asking(busy=0.3, queued=0.6), all_rules()).findings, "others had the cores"
 
 
 def test_two_models_that_are_compiled_again_share_what_is_traced() -> None:

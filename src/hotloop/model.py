@@ -225,6 +225,7 @@ class Recording:
     version: int = RECORDING_VERSION
     inputs: Series = Series("inputs", "elements")  # handed to whatever computes, in all until then; at: as for memory
     cpu: Series = Series("cpu", "seconds")  # that all threads computed, in all until then; at: as for memory
+    queued: Series = Series("queued", "seconds")  # that the main thread could have run and found no core, likewise
 
     @property
     def seconds(self) -> float:

@@ -37,6 +37,10 @@ class Span:
         return self._each(self.recording.cpu.at, self.recording.cpu.values)
 
     @property
+    def queued(self) -> float | None:
+        return self._each(self.recording.queued.at, self.recording.queued.values)
+
+    @property
     def handed(self) -> float | None:
         return self._each(self.recording.inputs.at, self.recording.inputs.values)
 

@@ -1,4 +1,4 @@
-"""How much memory this process holds, asked cheaply enough to ask often."""
+"""How much memory this process holds, and how long it waits for a core, asked cheaply enough to ask often."""
 
 from __future__ import annotations
 
@@ -22,6 +22,16 @@ def rss_reader() -> Callable[[], int]:
         return lambda: int(process.memory_info().rss)
     page = os.sysconf("SC_PAGE_SIZE")
     return lambda: int(os.pread(file, 100, 0).split()[1]) * page
+
+
+def queue_reader() -> Callable[[], float]:
+    """Seconds that the main thread was ready to run and others had the cores; 0 where the system does not tell."""
+    try:
+        file = os.open("/proc/self/schedstat", os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        int(os.pread(file, 100, 0).split()[1])
+    except (OSError, ValueError, IndexError):
+        return lambda: 0.0
+    return lambda: round(int(os.pread(file, 100, 0).split()[1]) / 1e9, 3)
 
 
 def peak_rss() -> int:

@@ -37,6 +37,7 @@ class Recorder:
         self.devices: Callable[[], tuple[Series, ...]] = tuple
         self.inputs: Callable[[], Series] = lambda: Series("inputs", "elements")
         self.cpu: Callable[[], Series] = lambda: Series("cpu", "seconds")
+        self.queued: Callable[[], Series] = lambda: Series("queued", "seconds")
         self.observables: list[Mapping[str, Any]] = []
         self.meta: dict[str, Any] = {
             "program": frames.relative(str(program)),
@@ -128,6 +129,7 @@ class Recorder:
             self.devices(),
             inputs=self.inputs(),
             cpu=self.cpu(),
+            queued=self.queued(),
         )
 
     def write(self) -> None:

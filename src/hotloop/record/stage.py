@@ -17,7 +17,7 @@ from hotloop.model import Exit
 from hotloop.record.frames import Frames, is_ours
 from hotloop.record.imports import Finder
 from hotloop.record.limits import Limits
-from hotloop.record.memory import Gauge, peak_rss, rss_reader
+from hotloop.record.memory import Gauge, peak_rss, queue_reader, rss_reader
 from hotloop.record.probes.arrivals import arrivals
 from hotloop.record.probes.devices import DEVICES_EVERY, TRANSFERS_EVERY, Devices
 from hotloop.record.probes.eager import OpCounter
@@ -120,17 +120,19 @@ def _watch_memory(recorder: Recorder, clockwork: Clockwork, *, often: bool) -> N
     track = Gauge(rss_reader())
     inputs = Gauge(lambda: recorder.log.handed, "inputs", "elements")
     cpu = Gauge(lambda: round(process_time(), 3), "cpu", "seconds")
+    queued = Gauge(queue_reader(), "queued", "seconds")
 
     def look() -> None:
         now = recorder.log.now()
-        for gauge in (track, inputs, cpu):
+        for gauge in (track, inputs, cpu, queued):
             gauge.look(now)
 
     if often:
         clockwork.every(GAUGES_EVERY, look, most=GAUGES_MOST)
     else:
         clockwork.every(SNAPSHOT_EVERY, look)
-    recorder.memory, recorder.inputs, recorder.cpu = track.series, inputs.series, cpu.series
+    recorder.memory, recorder.inputs = track.series, inputs.series
+    recorder.cpu, recorder.queued = cpu.series, queued.series
     recorder.living["peak_rss"] = lambda: max(int(track.peak), peak_rss())
 
 

@@ -289,14 +289,16 @@ def _inside(recording: Recording, event: Event, nodes: Iterable[Node], loop: Loo
 def idle(recording: Recording, loop: LoopRun) -> float:
     """Seconds of a loop in which this process used no core, at least; 0 where that is not known, or a device computes.
 
-    A loop that was left and entered anew in between is none of these: what happened there is not its own.
+    Where others had the cores, it waited for nothing else. A loop that was left and entered anew in between is none of
+    these: what happened there is not its own.
     """
     clock = loop.clock.values
     end = clock[-1] + loop.step_seconds.values[-1] if clock else 0.0
     if recording.devices or not clock or end - clock[0] > 1.1 * loop.seconds:
         return 0.0
-    computed = Span(recording, clock[0], end, 1.0).cpu
-    return max(0.0, end - clock[0] - computed) if computed is not None else 0.0
+    span = Span(recording, clock[0], end, 1.0)
+    computed = span.cpu
+    return max(0.0, end - clock[0] - computed - (span.queued or 0.0)) if computed is not None else 0.0
 
 
 def _python(recording: Recording, event: Event) -> Iterator[Event]:
