@@ -17,6 +17,7 @@ from hotloop.rules import (
     double_precision,
     eager_training_step,
     find_rule,
+    model_built_in_loop,
     no_cache,
     predict_in_loop,
 )
@@ -433,6 +434,34 @@ def test_a_loop_that_waits_for_a_queue_or_for_a_service_is_told_where() -> None:
     assert finding.cost.seconds == pytest.approx(3.0), "only what is computed can go on meanwhile"
     assert not diagnose(asking(busy=0.95), all_rules()).findings
     assert not diagnose(asking(busy=0.3, queued=0.6), all_rules()).findings, "others had the cores"
+
+
+@pytest.mark.parametrize(("traced", "ops", "named"), [(8.0, 700, True), (8.0, 900, False), (3.0, 700, False)])
+def test_a_model_for_each_fold_is_named_where_tracing_alike_ones_is_most_of_the_work(
+    traced: float, ops: int, named: bool
+) -> None:
+    defined = "keras/src/backend/tensorflow/trainer.py:1"
+    steps = Event(
+        "trace.new-function", stack(14), "one_step_on_data", count=19, seconds=traced,
+        examples=({"defined": defined, "ops": 700.0}, {"defined": defined, "ops": float(ops)}),
+    )  # fmt: skip
+    ran = recording(
+        [loop(10, 30, [0.5] * 20)],
+        [sample("trace", traced, 14)],
+        events=[
+            Event("built", stack(12), "Sequential", count=20, seconds=0.1, totals={"models": 20.0, "dropped": 18.0}),
+            event("fit", 14, seconds=9.0, count=20, batches=200.0),
+            event("predict", 15, seconds=0.5, count=20, rows=20.0, batches=20.0),
+            steps,
+            replace(steps, stack=stack(15), subject="one_step_on_data_distributed", seconds=0.4),
+        ],
+    )
+    found = list(model_built_in_loop.diagnose(ran))
+    assert [finding.place.line for finding in found] == [12] * named
+    assert all("20 times in 20 steps" in finding.message for finding in found)
+    (asked,) = predict_in_loop.diagnose(ran)
+    assert asked.cost
+    assert asked.cost.seconds == pytest.approx(0.1), "a new model's step is traced however it is asked"
 
 
 def test_two_models_that_are_compiled_again_share_what_is_traced() -> None:

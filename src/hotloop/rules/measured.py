@@ -97,9 +97,10 @@ def compiled_batch(recording: Recording, kind: str) -> float:
 
 
 def traced_once(recording: Recording, at: Recurring) -> float:
-    """Seconds of the first traces at a site, which it needs whatever is mended."""
+    """Seconds of the first traces at a site, and of those of new models: it needs them whatever is mended."""
     here = {event.stack for event in at.events}
-    return sum(event.seconds for event in recording.of_kind("trace.first") if event.stack in here)
+    first = sum(event.seconds for event in recording.of_kind("trace.first") if event.stack in here)
+    return first + sum(event.seconds for event in steps_of_models(recording) if event.stack in here)
 
 
 def tracing(recording: Recording, at: Event, *, first_run: bool = False) -> float:
@@ -215,11 +216,14 @@ def through(samples: Iterable[Sample], places: Iterable[Place]) -> float:
 
 def keras_traces(recording: Recording, loop: LoopRun) -> float:
     """Seconds in a loop that Keras traced its step for another time: of a new model, or one compiled again."""
-    return sum(
-        event.seconds for event in recording.of_kind("trace.new-function")
-        if event.examples and str(event.examples[-1].get("defined", "")).startswith(KERAS_STEP)
-        and is_in(recording, loop, event.stack)
-    )  # fmt: skip
+    return sum(event.seconds for event in steps_of_models(recording) if is_in(recording, loop, event.stack))
+
+
+def steps_of_models(recording: Recording) -> Iterator[Event]:
+    """The traces of Keras' steps for other models than the first."""
+    for event in recording.of_kind("trace.new-function"):
+        if event.examples and str(event.examples[-1].get("defined", "")).startswith(KERAS_STEP):
+            yield event
 
 
 def computing(recording: Recording) -> float:

@@ -119,7 +119,7 @@ class Traces:
             }
             name = example["function"]
             tally = log.tally(kind, name, stack)
-            tally.add(own, totals, None if again else example, count=0 if again else 1)
+            tally.add(own, totals, None if again else {**example, "ops": totals["ops"]}, count=0 if again else 1)
             if own > LONG and (unrolled := loop_in(asked.graph, log.frames)):
                 log.emit("unrolled", name, stack=stack, example=unrolled)
             self._latest[_base_name(asked.name)] = tally

@@ -17,8 +17,9 @@ process of its own.
 **Not when**
 
 The loop builds a network (its layers, its blocks), an ensemble, or one model per fold or task: then there is as much
-to build as there are of them. What has a memory (weights of its own, an optimizer's momentum) gives other numbers when
-it is kept: there the fix is shown and not applied.
+to build as there are of them; a run only says so where most of the time went into tracing models that are all alike.
+What has a memory (weights of its own, an optimizer's momentum) gives other numbers when it is kept: there the fix is
+shown and not applied.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ KINDS = (
     ("tf.metrics.", "metric"), ("keras.layers.", "layer"),
 )  # fmt: skip
 FOLD = 3  # batches in one `fit`: with more, each model is trained from scratch on purpose
+MOSTLY = 0.5  # of such a loop, that tracing models which are all alike takes: then to build them is what it does
 MANY = 50  # trained models: fewer are an experiment
 CURES = {
     "model": "Build it once, before the loop.",
@@ -132,9 +134,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         by_loop.setdefault(at.loop, []).append(at)
     for loop, sites in by_loop.items():
         whole = max(sites, key=lambda at: (at.total("models"), -at.place.line))
-        if not _belongs_outside(recording, loop, whole):
-            continue
         tracing = measured.keras_traces(recording, loop)
+        alike = tracing >= MOSTLY * loop.seconds and _are_alike(recording, loop)
+        if not _belongs_outside(recording, loop, whole, alike):
+            continue
         building = measured.through(measured.within(recording, loop), [at.place for at in sites])
         models = [event for event in whole.events if event.totals.get("models")]
         if models:  # its layers are made on the same line
@@ -142,7 +145,8 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         what = "model" if models else "layer, optimizer or metric"
         yield measured.finding(
             RULE, recording, whole, building * (whole.count - 1) / whole.count + tracing,
-            f"A new {what} (`{whole.events[0].subject}`) was built {whole.often} {{cost}}. {CURES['model']}",
+            f"A new {what} (`{whole.events[0].subject}`) was built {whole.often} {{cost}}. "
+            f"{TRAINED if _is_trained(recording, loop) and models else CURES['model']}",
             evidence=[
                 Evidence("built", whole.count), Evidence("building", building, "s"),
                 Evidence("tracing again", tracing, "s"),
@@ -150,14 +154,28 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-def _belongs_outside(recording: Recording, loop: LoopRun, made: measured.Recurring) -> bool:
+def _are_alike(recording: Recording, loop: LoopRun) -> bool:
+    """Whether the steps that Keras traced for models of this loop have as many ops each: a search has others."""
+    ops: dict[str, set[float]] = {}
+    for event in measured.steps_of_models(recording):
+        if measured.is_in(recording, loop, event.stack):
+            ops.setdefault(event.subject, set()).update(float(x.get("ops", -1.0)) for x in event.examples)
+    return bool(ops) and all(len(seen) == 1 and -1.0 not in seen for seen in ops.values())
+
+
+def _is_trained(recording: Recording, loop: LoopRun) -> bool:
+    fits = [event for event in recording.of_kind("fit") if measured.is_in(recording, loop, event.stack)]
+    return sum(event.totals.get("batches", 0.0) for event in fits) > FOLD * sum(event.count for event in fits)
+
+
+def _belongs_outside(recording: Recording, loop: LoopRun, made: measured.Recurring, alike: bool) -> bool:
     """The loop uses or drops what it makes: one that only builds a network keeps all of it and runs nothing."""
     inside = [event for event in recording.events if measured.is_in(recording, loop, event.stack)]
     if sum(event.totals.get("again", 0.0) for event in inside if event.kind == "compile") >= measured.FEW:
         return False  # an optimizer made for each `compile`: that is the ailment
     fits = [event for event in inside if event.kind == "fit"]
     batches = sum(event.totals.get("batches", 0.0) for event in fits) / max(1, sum(event.count for event in fits))
-    if batches > FOLD and made.count < MANY:
+    if batches > FOLD and made.count < MANY and not alike:
         return False
     return any(event.kind in USES for event in inside) or 2 * made.total("dropped") > made.count
 
