@@ -207,6 +207,24 @@ def test_a_predict_within_a_fit_is_no_second_loop_of_the_program() -> None:
     assert loop_seconds(recording([fit, inner])) == pytest.approx(6.0)
 
 
+def test_doubles_of_numpy_that_are_multiplied_are_named_where_they_become_tensors() -> None:
+    arrays = [event("doubles.array", 5, count=1, bytes=9e6), event("doubles.array", 12, bytes=4e6)]
+    eagerly = event("doubles.multiplied", 13, seconds=4.0)
+    step = Event("trace.first", stack(14), "step", totals={"doubles.multiplied": 2.0})
+    compiled = replace(event("call", 14, seconds=2.03), subject="step")
+    (finding,) = double_precision.diagnose(recording([LOOP], events=[*arrays, eagerly, step, compiled]))
+    assert finding.place.line == 5
+    assert finding.cost
+    assert finding.cost.seconds == pytest.approx(3.0)
+
+    asked_for = [eagerly, step, compiled]
+    slight = [*arrays, replace(eagerly, seconds=0.5)]
+    solving = [*arrays, eagerly, event("doubles.solved", 15)]
+    in_a_function = [*arrays, eagerly, replace(step, totals={"doubles.solved": 1.0})]
+    for events in (asked_for, slight, solving, in_a_function):
+        assert not list(double_precision.diagnose(recording([LOOP], events=events)))
+
+
 def test_one_line_in_two_loops_is_told_apart_by_its_loops() -> None:
     ran = recording(
         [loop(10, 20, [0.1] * 60), loop(22, 30, [0.1] * 40, start=6.0)],

@@ -13,6 +13,7 @@ from hotloop.record import record
 from hotloop.rules import all_rules
 
 PROGRAM = """\
+    import numpy as np
     import tensorflow as tf
 
     class Watching(tf.keras.callbacks.Callback):
@@ -40,6 +41,12 @@ PROGRAM = """\
                 x = tf.random.normal([500, 500])
                 self.history.add(step, x)
 
+    layer = tf.function(lambda x: tf.matmul(x, x))
+    for step in range(10):
+        doubles = np.ones((300, 300))
+        layer(tf.matmul(doubles, doubles))
+        tf.matmul(tf.constant(doubles, tf.float64), tf.constant(doubles.astype("float32"), tf.float64))
+        tf.matmul(doubles.astype("float32"), tf.ones([300, 300]))
     runner = Runner()
     runner.run(300)
     for epoch in range(10):
@@ -59,18 +66,29 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 def test_what_a_callback_repeats_is_named_in_the_loop_of_its_fit(recording: Recording) -> None:
     (fit,) = [run for run in recording.loops if run.kind == "fit"]
     (finding,) = [f for f in diagnose(recording, all_rules()).findings if f.rule == "predict-in-loop"]
-    assert (finding.place.line, finding.loop) == (5, fit.place)
+    assert (finding.place.line, finding.loop) == (6, fit.place)
     assert [event.count for event in recording.of_kind("predict")] == [fit.steps] == [32]
 
 
 def test_an_iterator_tells_through_how_many_stages_its_elements_go(recording: Recording) -> None:
-    (iterators,) = [event for event in recording.of_kind("iterator") if event.place.line == 32]
+    (iterators,) = [event for event in recording.of_kind("iterator") if event.place.line == 39]
     assert [example["stages"] for example in iterators.examples] == [3, 4, 5, 6, 9, 10, 11, 12]
 
 
 def test_tensors_that_hang_on_an_object_are_named_with_the_line_that_keeps_them(recording: Recording) -> None:
     (finding,) = [f for f in diagnose(recording, all_rules()).findings if f.rule == "tensors-kept"]
     assert finding.message.startswith("`self.history.seen` held ")
-    assert finding.place.line == 17
+    assert finding.place.line == 18
     assert finding.loop
-    assert finding.loop.line == 24
+    assert finding.loop.line == 25
+
+
+def test_doubles_of_numpy_and_what_multiplies_them_are_seen_at_their_lines(recording: Recording) -> None:
+    def seen(kind: str) -> dict[int, int]:
+        return {event.place.line: event.count for event in recording.of_kind(kind)}
+
+    assert seen("doubles.array") == {32: 10}
+    assert set(seen("doubles.multiplied")) <= {32, 33}
+    assert seen("doubles.multiplied")[32] > 0
+    (traced,) = [event for event in recording.events if event.kind == "trace.first" and event.subject == "<lambda>"]
+    assert traced.totals["doubles.multiplied"] == 1

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from hotloop.record.log import Log
+from hotloop.record.probes import doubles
 from hotloop.record.probes.eager import OpCounter
 from hotloop.record.probes.watch import disguise, part, put
 
@@ -23,6 +24,7 @@ def install(log: Log, ops: OpCounter) -> None:
     def converted(value: Any, ctx: Any, dtype: Any = None) -> Any:
         if value.__class__ is array:
             log.handed += value.size * ops.stands_for
+            doubles.converted(log, value, dtype)
         return original(value, ctx, dtype)
 
     disguise(converted, original)

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from hotloop.record.log import Log
+from hotloop.record.probes import doubles
 from hotloop.record.probes.watch import FAILED, Depth, disguise, keras_part, part, watch, watch_outermost
 
 COUNTED_FIRST = 10_000  # operations that are all counted and timed, before only some windows are
@@ -49,10 +50,15 @@ class OpCounter:
         @functools.wraps(execute)
         def counted(*args: Any) -> Any:
             started = perf_counter()
+            result = None
             try:
-                return execute(*args)
+                result = execute(*args)
+                return result
             finally:
-                note((args[1] if len(args) > 1 else "", perf_counter() - started))
+                seconds = perf_counter() - started
+                note((args[1] if len(args) > 1 else "", seconds))
+                if seconds > doubles.LONG and result is not None:
+                    doubles.computed(log, args[1], seconds * self.stands_for, result)
 
         disguise(counted, execute, str(module.__file__))
         self._counted = counted

@@ -10,6 +10,7 @@ from typing import Any
 from hotloop.record.frames import Stack, short_path
 from hotloop.record.log import Alike, Log, Tally
 from hotloop.record.memory import rss_reader
+from hotloop.record.probes import doubles
 from hotloop.record.probes.compilers import Asked, Tracer, callers, tracer
 from hotloop.record.probes.signature import difference, taken
 from hotloop.record.probes.unrolled import loop_in
@@ -116,6 +117,7 @@ class Traces:
                 "trace_seconds": own,
                 "first_run_seconds": 0.0,
                 "bytes": max(0.0, grown - inner_bytes),
+                **doubles.traced(asked.graph),
             }
             name = example["function"]
             tally = log.tally(kind, name, stack)

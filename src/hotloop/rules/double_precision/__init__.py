@@ -9,8 +9,8 @@ way to silence the complaint about mixed types that follows.
 
 **Instead**
 
-Leave Keras at float32 and convert the data once: `x = x.astype("float32")`, `tf.constant(x, tf.float32)`,
-`rng.standard_normal(shape, dtype=np.float32)`.
+Convert the data once, `x = x.astype("float32")`, `tf.constant(x, tf.float32)` or `rng.standard_normal(shape,
+dtype=np.float32)`, and leave Keras at float32.
 
 **Not when**
 
@@ -149,6 +149,34 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
                 [Evidence("computing", compute, "s")],
                 confidence="medium",
             )  # fmt: skip
+    if not any(recording.of_kind("floatx")):
+        yield from _come_in(recording)
+
+
+def _come_in(recording: Recording) -> Iterator[Finding]:
+    """Doubles of NumPy's that become tensors as they are; where equations are solved, the digits are needed."""
+    arrays = list(recording.of_kind("doubles.array"))
+    traces = [event for event in recording.events if event.kind.startswith("trace.")]
+    functions = {event.subject for event in traces if "doubles.multiplied" in event.totals}
+    if not arrays or any(recording.of_kind("doubles.solved")) or any("doubles.solved" in e.totals for e in traces):
+        return
+    calls = [event for event in recording.of_kind("call") if event.subject in functions]
+    compiled = sum(
+        max(0.0, call.seconds - measured.tracing(recording, call, first_run=True) - call.count * measured.CALL)
+        for call in calls
+    )
+    spent = sum(event.seconds for event in recording.of_kind("doubles.multiplied")) + compiled
+    if spent <= MUCH * recording.seconds:
+        return
+    most = max(arrays, key=lambda event: event.totals.get("bytes", 0.0))
+    yield measured.told(
+        RULE, recording, most.place, spent * SAVED,
+        f"NumPy's doubles become a tensor here, and {words.duration(spent)} were spent multiplying doubles: float32 "
+        "takes half of that or less {cost}. Convert the data once: `x.astype(\"float32\")`.",
+        measured.loop_of(recording, most),
+        [Evidence("multiplying", spent, "s")],
+        confidence="medium",
+    )  # fmt: skip
 
 
 def fix(finding: Finding, project: Project) -> Fix:
