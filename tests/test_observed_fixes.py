@@ -107,3 +107,30 @@ def test_what_only_a_run_shows_is_offered_with_its_fix_where_the_source_is_in_si
     (unseen,), more = offered([measured(SHAPES)], project_of({"other.py": b""}))
     assert unseen.fix is None
     assert problems == more == []
+
+
+CALLBACK = """\
+class Watching(keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        pred = {call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "call", "after"),
+    [
+        ("predict-in-loop", "self.model.predict(self.x, verbose=0)", "self.model.predict_on_batch(self.x)"),
+        ("fit-in-loop", "self.model.evaluate(self.x, self.y)", "self.model.test_on_batch(self.x, self.y)"),
+        ("predict-in-loop", "self.model.predict(self.x) + self.other.predict(self.x)", ""),
+    ],
+)
+def test_the_only_such_call_on_a_line_that_a_run_shows_is_the_one_to_mend(rule: str, call: str, after: str) -> None:
+    source = ("import keras\n" + CALLBACK.format(call=call)).encode()
+    finding = Finding(rule, Place("program.py", 4), "", "measured", "high")
+    fix = find_rule(rule).fix(finding, project_of({"program.py": source}))  # type: ignore[misc]
+    if after:
+        assert isinstance(fix, Fix)
+        assert apply_edits(source, fix.edits).decode() == "import keras\n" + CALLBACK.format(call=after)
+    else:
+        assert isinstance(fix, Refusal)
+        assert "which code on this line does it" in fix.reason

@@ -244,10 +244,14 @@ def way_out(
 # -- finding and writing -------------------------------------------------------------------------------------
 
 
-def call_at(module: Module, place: Place) -> Call:
+def call_at(module: Module, place: Place, *lasts: str) -> Call:
+    """`lasts`: how a call ends that only the run has seen on a line; the only such call there is meant."""
     for call in module.calls:
         if call.place == place:
             return call
+    there = [] if place.end_line else [call for call in module.calls_of(*lasts) if call.place.line == place.line]
+    if len(there) == 1:
+        return there[0]
     raise not_found(place)
 
 

@@ -28,7 +28,7 @@ ROWS = 32  # in a batch, where `fit` is told nothing else
 
 
 def single_step(finding: Finding, project: Project, methods: dict[str, str]) -> Fix:
-    call = call_at(project.modules[finding.place.path], finding.place)
+    call = call_at(project.modules[finding.place.path], finding.place, *methods)
     refuse_own_method(call, project)
     method = methods[call.last]
     names = argument_names(call.node, POSITIONAL[call.last], call.last)

@@ -23,7 +23,7 @@ METHOD = "predict_on_batch"
 
 
 def predict_on_batch(finding: Finding, project: Project) -> Fix:
-    call = call_at(project.modules[finding.place.path], finding.place)
+    call = call_at(project.modules[finding.place.path], finding.place, "predict")
     refuse_own_method(call, project)
     names = argument_names(call.node, POSITIONAL, "predict")
     for name in names:
