@@ -64,3 +64,16 @@ def some(paths):
 
 for x in train_set.take(1):
     print(x)
+
+def shape_of(data):
+    for x in data.take(1):
+        return x.shape
+
+def described(data):
+    return {"shape": shape_of(data)}
+
+def prepared(data):
+    return described(data)
+
+for image in range(1000):
+    prepared(other_set)

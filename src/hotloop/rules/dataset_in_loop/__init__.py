@@ -32,7 +32,7 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.dataset_in_loop.again import wrapped_in_loops
-from hotloop.rules.loops import InLoop, each, in_loop
+from hotloop.rules.loops import FAR, InLoop, each, in_loop
 from hotloop.rules.wrapping import wrapped
 from hotloop.source.consumers import consumers, read
 from hotloop.source.flow import in_loop as stands_in
@@ -142,6 +142,8 @@ def _taken(loop: Loop, project: Project) -> Iterator[Finding]:
     found = in_loop(project, where) if pipeline is not None and _takes_few(loop, pipeline, project) else None
     if found is None or pipeline is None or varies(data, where.scope, found.loop, found.chain, project):
         return
+    if len(found.chain) > FAR:
+        return  # a loop that far away repeats a whole job, of which this is nothing
     if pipeline.origin is not None and stands_in(pipeline.origin.where, found.loop):
         return  # built here too: that is said of the data set itself
     found = found.lowered().lowered() if _is_seldom(found.loop) else found

@@ -21,6 +21,8 @@ Where random choices were frozen or batches were shuffled, the fix changes what 
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -41,6 +43,7 @@ RULE = Rule(__name__)
 
 Said = tuple[Stage, str, Confidence]
 BATCHES = {"batch", "padded_batch", "ragged_batch"}
+SEQUENCES = re.compile(r"(?i)frame|window|seq|clip|horizon|lookback|time_?steps?|context")
 
 
 def check(project: Project) -> Iterator[Finding]:
@@ -150,6 +153,8 @@ def _batches_shuffled(pipeline: Pipeline, shuffle: Stage, project: Project) -> I
         return  # a few to look at, or no batches to speak of
     if any(s.name in BATCHES for s in after):
         return  # the first `batch` makes sequences, and these are what is shuffled
+    if _makes_sequences(pipeline, shuffle):
+        return
     given = shuffle.argument(0, "buffer_size")
     size = number(given, shuffle.call.where.scope, project) if given is not None else None
     held = f"{size:.0f} batches" if size is not None else "whole batches"
@@ -160,8 +165,18 @@ def _batches_shuffled(pipeline: Pipeline, shuffle: Stage, project: Project) -> I
     yield shuffle, message, "low" if _is_shuffled_at_source(pipeline) else "medium"
 
 
+def _makes_sequences(pipeline: Pipeline, shuffle: Stage) -> bool:
+    """`batch(num_frames)`: an element is a clip then, or a window."""
+    given = _last_batch(pipeline, shuffle).argument(0, "batch_size")
+    return given is not None and SEQUENCES.search(ast.unparse(given)) is not None
+
+
+def _last_batch(pipeline: Pipeline, shuffle: Stage) -> Stage:
+    return next(s for s in reversed(pipeline.before(shuffle)) if s.name in BATCHES)
+
+
 def _batch_size(pipeline: Pipeline, shuffle: Stage, project: Project) -> float | None:
-    batch = next(s for s in reversed(pipeline.before(shuffle)) if s.name in BATCHES)
+    batch = _last_batch(pipeline, shuffle)
     given = batch.argument(0, "batch_size")
     return number(given, batch.call.where.scope, project) if given is not None else None
 

@@ -110,6 +110,10 @@ def sequences():
     return ds.shuffle(10_000).batch(64)
 
 
+def clips_are_shuffled(num_frames=16):
+    return tf.data.Dataset.from_tensor_slices(images).batch(num_frames, drop_remainder=True).shuffle(128)
+
+
 def already_shuffled():
     return tf.data.Dataset.from_tensor_slices(images).shuffle(1000).batch(32).shuffle(10)
 

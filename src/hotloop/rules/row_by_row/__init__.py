@@ -167,9 +167,15 @@ def _over_rows(loop: Loop, work: list[ast.expr], project: Project) -> InLoop | N
     return _as_hot_as(loop, project)
 
 
+def _asks_for_kind(test: ast.expr) -> bool:
+    return any(isinstance(n, ast.Name) and n.id == "isinstance" for n in ast.walk(test))
+
+
 def _over_elements(loop: Loop, work: list[ast.expr], project: Project) -> InLoop | None:
     """`for row in x`: how many there are the source does not say, and a list of tensors may be called so too."""
     rows, scope = rows_of(loop, project), loop.where.scope
+    if any(_asks_for_kind(test) for test in loop.where.tests):
+        return None  # `if isinstance(x, list)`: there it is a list of tensors
     if not rows or not all(is_one_tensor(whole, loop.where, project) for whole in rows.values()):
         return None
     used = set().union(*(names_read(one) for one in work))
