@@ -75,5 +75,16 @@ def described(data):
 def prepared(data):
     return described(data)
 
+def first_of(name):
+    for x in tf.data.TFRecordDataset(name).take(1):
+        return x
+
+def described_file(name):
+    return {"first": first_of(name)}
+
+def prepared_file(name):
+    return described_file(name)
+
 for image in range(1000):
     prepared(other_set)
+    prepared_file("all.tfrecord")

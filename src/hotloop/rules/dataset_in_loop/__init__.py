@@ -181,7 +181,7 @@ def _built(call: Call, project: Project) -> Iterator[Finding]:
     found = in_loop(project, call.where)
     if found is None or found.confidence == "low" or _is_read_whole(call, found, project):
         return
-    if _is_seldom(found.loop):
+    if _is_seldom(found.loop) or len(found.chain) > FAR:
         return
     message = (
         f"A data set is built {each(found, call.place)}, and with it a pipeline, its threads and its buffers. "
