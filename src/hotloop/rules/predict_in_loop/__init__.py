@@ -28,7 +28,8 @@ from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.batches import is_batch, is_called_data_set, is_row_of_batch
-from hotloop.rules.loops import InLoop, each, in_loops
+from hotloop.rules.hooks import batch_hook
+from hotloop.rules.loops import InLoop, each, in_loops, outside_loops
 from hotloop.rules.many_rows import holds_many, may_be_more
 from hotloop.rules.rows import holds_model, is_wide, one_row
 from hotloop.source.flow import in_loop as stands_in
@@ -62,6 +63,20 @@ def check(project: Project) -> Iterator[Finding]:
                     "Predict all at once, or call `predict_on_batch`."
                 )
                 yield RULE.finding(call.place, message, **found.where)
+            elif sure is not None and data is not None and not ways:
+                yield from _for_every_batch(call, data, project)
+
+
+def _for_every_batch(call: Call, data: ast.expr, project: Project) -> Iterator[Finding]:
+    """In a callback of a `fit`, which no loop of the program shows."""
+    hook = batch_hook(call, project)
+    if hook is None or is_wide(data, call.where.scope, project) or holds_many(data, call.where.scope, project):
+        return
+    message = (
+        f"`{ast.unparse(call.node.func)}` is called for every batch, as Keras calls `{hook.name}`: its fixed cost is "
+        "paid each time. Call `predict_on_batch`, or look at every hundredth batch."
+    )
+    yield RULE.finding(call.place, message, **outside_loops(call.where, "medium"))
 
 
 def _single_or_judged(found: InLoop, call: Call, project: Project) -> tuple[InLoop, bool] | None:

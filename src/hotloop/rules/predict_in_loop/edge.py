@@ -112,6 +112,24 @@ class Shown(keras.callbacks.Callback):
             print(self.model.predict(image[None]))  # expect: predict-in-loop
 
 
+class Watched(keras.callbacks.Callback):
+    def __init__(self, images, labels):
+        super().__init__()
+        self.images, self.labels = images, labels
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.show()
+        if batch % 100 == 0:
+            print(self.model.predict(self.images))
+        print(self.model.predict(np.loadtxt("all.csv")))
+
+    def on_epoch_end(self, epoch, logs=None):
+        print(self.model.predict(self.images))
+
+    def show(self):
+        print(self.model.predict(self.images[:1]))  # expect: predict-in-loop
+
+
 def two_inputs(left, right):
     for i in range(len(left)):
         net.predict([left[i : i + 1], right[i : i + 1]])  # expect: predict-in-loop
