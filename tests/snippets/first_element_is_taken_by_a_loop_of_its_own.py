@@ -65,6 +65,27 @@ def some(paths):
 for x in train_set.take(1):
     print(x)
 
+def in_parts(steps):
+    for step in range(steps):
+        for x in other_set.skip(step * 10).take(10):  # dataset-in-loop
+            model.train_on_batch(x, x)
+
+def in_named_parts(steps):
+    for step in range(steps):
+        part = train_set.skip(step * 10)  # dataset-in-loop
+        for x in part.take(10):
+            model.train_on_batch(x, x)
+
+def in_folds(k):
+    for fold in range(k):
+        for x in other_set.skip(fold * 20).take(20):
+            model.train_on_batch(x, x)
+
+def after_the_first(steps):
+    for step in range(steps):
+        for x in other_set.skip(100):
+            model.train_on_batch(x, x)
+
 def shape_of(data):
     for x in data.take(1):
         return x.shape

@@ -41,7 +41,7 @@ from hotloop.source.heat import number, trips
 from hotloop.source.module import Call, Loop, place_of
 from hotloop.source.project import loops_of
 from hotloop.source.rewrite import Refused
-from hotloop.source.stages import Pipeline, is_source, may_be_source
+from hotloop.source.stages import Pipeline, Stage, is_source, may_be_source
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -77,7 +77,7 @@ def check(project: Project) -> Iterator[Finding]:
                     yield from _built(call, project)
         for loop in module.loops:
             if _may_take_few(loop):
-                yield from _taken(loop, project)
+                yield from _skipped(loop, project) or _taken(loop, project)
 
 
 @functools.cache
@@ -133,6 +133,25 @@ def _takes_few(loop: Loop, pipeline: Pipeline, project: Project) -> bool:
     taken = (stage.argument(0, "count") for stage in pipeline.stages if stage.name == "take")
     counts = [number(count, loop.where.scope, project) for count in taken if count is not None]
     return any(count in range(1, MANY_ELEMENTS + 1) for count in (*counts, trips(loop, project)))
+
+
+def _skipped(loop: Loop, project: Project) -> list[Finding]:
+    """`for x in ds.skip(step * 10).take(10):`, in a loop over steps: each reads all again that those before it read."""
+    data, where = cast("ast.For", loop.node).iter, loop.where
+    pipeline = read(data, where.scope, project) if "skip" in where.scope.module.called else None
+    found = in_loop(project, where) if pipeline is not None else None
+    if pipeline is None or found is None:
+        return []
+    for stage in pipeline.stages:
+        count = stage.argument(0, "count") if stage.name == "skip" and stage.call.where.scope is where.scope else None
+        if count is not None and varies(count, where.scope, found.loop, found.chain, project):
+            message = (
+                f"`skip({ast.unparse(count)})` reads the data set again from its first element "
+                f"{each(found, stage.place)}, and throws away what the steps before have had. Keep one iterator and "
+                "take the next elements from it, or batch them."
+            )
+            return [RULE.finding(stage.place, message, **found.where)]
+    return []
 
 
 def _taken(loop: Loop, project: Project) -> Iterator[Finding]:
@@ -270,6 +289,8 @@ def fix(finding: Finding, project: Project) -> Fix | Refusal:
     module = project.modules[finding.place.path]
     if any(isinstance(loop.node, ast.For) and _stands_at(loop.node.iter, finding, project) for loop in module.loops):
         return Refusal("what the inner loop does would have to move out of it: write it by hand", finding.place)
+    if any(Stage("skip", call).place == finding.place for call in module.calls_of("skip")):
+        return Refusal("which elements a step gets would be told by an iterator: write it by hand", finding.place)
     if again := next((c for c, _ in wrapped_in_loops(module, project) if c.place == finding.place), None):
         reason = "it is another data set in each step: whether to wrap it once or each time anew is yours to say"
         raise Refused(reason, again.node)
