@@ -31,7 +31,7 @@ from hotloop.rules import Rule, measured
 from hotloop.rules.loops import InLoop, each, outside_loops
 from hotloop.source.guards import is_guarded
 from hotloop.source.heat import FEW, loop_heat, trips
-from hotloop.source.module import Call, Context, Loop, Module, names_read, place_of
+from hotloop.source.module import Call, Context, Loop, Module, last_name, names_read, names_stored, place_of
 from hotloop.source.project import loops_of
 
 if TYPE_CHECKING:
@@ -101,12 +101,21 @@ def _own_gradient(tape: Tape, module: Module, project: Project) -> Loop | None:
         if not _is_gradient(call, name) or is_guarded(call.where):
             continue
         for loop in loops_of(call.where):
-            if node not in loop.where.withs or not _is_long(loop, project):
+            if node not in loop.where.withs or not _is_long(loop, project) or _is_over_what_it_records(loop, node):
                 continue
             step = [other for other in inside if loop in loops_of(other.where) and other is not call]
             if any(_attribute(other) in UPDATES for other in step) or _is_of_this_step(call, loop, step):
                 return loop
     return None
+
+
+def _is_over_what_it_records(loop: Loop, tape: ast.With | ast.AsyncWith) -> bool:
+    """`for output in outputs:`, which the tape has seen computed: each has a gradient of its own, as a Jacobian has."""
+    over = loop.iterable
+    if over is None or (isinstance(over, ast.Call) and last_name(over.func) == "range"):
+        return False
+    made = {name for part in tape.body if part.lineno < loop.node.lineno for name in names_stored(part)}
+    return bool(made & names_read(over))
 
 
 def _is_of_this_step(call: Call, loop: Loop, step: list[Call]) -> bool:

@@ -111,6 +111,17 @@ def rows_of_a_jacobian(x):
     return [tape.gradient(y[:, i], x) for i in range(y.shape[1])]
 
 
+def jacobians_of_several_outputs(x):
+    found = []
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        outputs = model(x)
+        for output in outputs:
+            output = tf.reshape(output, [-1])
+            found.append([tape.gradient(output[i], x) for i in range(output.shape[0])])
+    return found
+
+
 def second_derivatives(x, n):
     with tf.GradientTape(persistent=True) as tape:
         tape.watch(x)
