@@ -37,11 +37,11 @@ class InLoop:
         return InLoop(self.loop, self.chain, self.heat, lower[self.confidence])
 
 
-def in_loop(project: Project, where: Context) -> InLoop | None:
-    """The hottest loop that code runs in; None when it runs in none, or only while TensorFlow traces it."""
+def in_loop(project: Project, where: Context, at_times: bool = False) -> InLoop | None:
+    """The hottest loop that code runs in, be it `at_times`; None where it runs in none, or while TensorFlow traces."""
     if project.traced(where):
         return None
-    found = hottest(where, project)
+    found = hottest(where, project, at_times)
     return _judged(project, where, *found) if found else None
 
 

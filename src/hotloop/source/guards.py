@@ -9,9 +9,29 @@ from typing import TypeGuard
 from hotloop.source.module import Binding, Context, Scope
 
 
-def is_guarded(where: Context) -> bool:
-    """Where it runs once or seldom: under `if x is None`, `if k not in cache`, `if step % 100 == 0`, or on an error."""
-    return where.attempt == "handled" or any(_is_guard(test, where.scope) for test in where.tests)
+def is_guarded(where: Context, once: bool = False) -> bool:
+    """Where it runs once or seldom: under `if x is None`, `if k not in cache`, `if step % 100 == 0`, or on an error.
+
+    Asked for `once`, what runs again after so many steps is none of these.
+    """
+    guards = (test for test in where.tests if _is_guard(test, where.scope))
+    return where.attempt == "handled" or any(not (once and every(test, where.scope)) for test in guards)
+
+
+def every(test: ast.expr, scope: Scope) -> ast.expr | None:
+    """The `100` of a test that lets something run again after so many steps: `step % 100 == 0 and step > 0`."""
+    match test:
+        case ast.Compare(left=ast.BinOp(op=ast.Mod(), right=period), ops=[ast.Eq()]):
+            return period
+        case ast.UnaryOp(op=ast.Not(), operand=ast.BinOp(op=ast.Mod(), right=period)):
+            return period
+        case ast.BoolOp(values=parts):
+            periods = [every(part, scope) for part in parts]
+            others = (part for part, period in zip(parts, periods, strict=True) if period is None)
+            if isinstance(test.op, ast.And) and any(_is_guard(part, scope) for part in others):
+                return None
+            return next((period for period in periods if period is not None), None)
+    return None
 
 
 def _is_guard(test: ast.expr, scope: Scope) -> bool:
@@ -32,6 +52,8 @@ def _is_guard(test: ast.expr, scope: Scope) -> bool:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             if isinstance(node.operand, ast.Name | ast.Attribute):
                 return not _is_drawn(node.operand, scope)
+            if isinstance(node.operand, ast.BinOp) and isinstance(node.operand.op, ast.Mod):
+                return True
             if isinstance(node.operand, ast.Call) and isinstance(node.operand.func, ast.Name):
                 return node.operand.func.id == "hasattr"
     return False

@@ -281,8 +281,8 @@ def heat(running: Running, project: Project) -> tuple[Heat, Loop, tuple[Call, ..
     return best, running.loops[index], running.chains[index]
 
 
-def hottest(where: Context, project: Project) -> tuple[Heat, Loop, tuple[Call, ...]] | None:
+def hottest(where: Context, project: Project, at_times: bool = False) -> tuple[Heat, Loop, tuple[Call, ...]] | None:
     """Of all the ways code there runs in loops, the hottest; None when it runs in none."""
-    found = [heat(running, project) for running in project.running(where)]
+    found = [heat(running, project) for running in project.running(where, at_times)]
     order = ("hot", "warm", "cold")
     return min(found, key=lambda one: (order.index(one[0]), len(one[2])), default=None)

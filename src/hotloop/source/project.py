@@ -399,14 +399,14 @@ class Project:
         called = isinstance(iterable, ast.Call) and self.name_of(iterable.func, loop.where.scope) == "tf.range"
         return called and loop.kind == "for"
 
-    def running(self, where: Context) -> list[Running]:
-        """Every way that code there runs in loops; the shortest chain of calls first."""
+    def running(self, where: Context, at_times: bool = False) -> list[Running]:
+        """Every way that code there runs in loops, or only `at_times`, again and again; the shortest chain first."""
         found: list[Running] = []
         seen: set[Scope] = set()
         queue: list[tuple[Context, tuple[Call, ...], Running]] = [(where, (), Running((), ()))]
         while queue:
             at, chain, inner = queue.pop(0)
-            if is_guarded(at) or any(self._is_graph_loop(loop) for loop in loops_of(at)):
+            if is_guarded(at, once=at_times) or any(self._is_graph_loop(loop) for loop in loops_of(at)):
                 continue
             if chain and at.scope.is_function and self._is_traced(at.scope):
                 continue  # called while TensorFlow traces the caller, whoever else calls it

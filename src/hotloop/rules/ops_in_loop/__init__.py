@@ -21,6 +21,7 @@ only to a value whose type is plain from the op that takes it; ops under an `if`
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ from hotloop.rules.calls import named
 from hotloop.rules.loops import InLoop, each, in_loop
 from hotloop.rules.names import SESSION_OBJECTS, is_op
 from hotloop.source.flow import in_loop as stands_in
+from hotloop.source.guards import every
+from hotloop.source.heat import SOME, number, trips
 from hotloop.source.module import Call, Scope, place_of
 from hotloop.source.project import argument_for, loops_of
 
@@ -89,6 +92,7 @@ class Fetch:
     found: InLoop
     ops: list[tuple[Scope, ast.Call]]
     hidden: list[tuple[Scope, ast.expr]]  # slices and arithmetic, where there is no other op
+    test: ast.expr | None  # what lets it run once in so many steps
 
     def is_part_of(self, other: Fetch) -> bool:
         """Whether another run of the same step fetches all of these ops and more: one finding is enough."""
@@ -99,21 +103,46 @@ class Fetch:
 
     @property
     def finding(self) -> Finding:
-        return _finding([*self.ops, *self.hidden], self.found)
+        return _finding([*self.ops, *self.hidden], self.found, self.test)
 
 
 def fetches(project: Project) -> Iterator[Fetch]:
     for module in project.modules.values():
         for call in module.calls_of("run", "eval"):
             fetched = _fetched(call, project)
-            found = in_loop(project, call.where) if fetched is not None else None
-            if fetched is None or found is None or _reaches(NEW_GRAPHS, call, found):
+            if fetched is None:
+                continue
+            found, test = in_loop(project, call.where), None
+            if found is None:
+                found, test = _at_times(call, project)
+            if found is None or _reaches(NEW_GRAPHS, call, found):
                 continue
             found = found.lowered() if _is_between_passes(call, found) else found
             built = _Ops(found, project)
             built.follow(fetched, call.where.scope, found.chain)
             if built.ops or built.hidden:
-                yield Fetch(call, found, built.ops, [] if built.ops else built.hidden)
+                yield Fetch(call, found, built.ops, [] if built.ops else built.hidden, test)
+
+
+def _at_times(call: Call, project: Project) -> tuple[InLoop | None, ast.expr | None]:
+    """The loop that runs it once in so many steps, and the test that lets it."""
+    found = in_loop(project, call.where, at_times=True)
+    if found is None:
+        return None, None
+    for at in (call, *found.chain):
+        for choice in at.where.scope.module.index.choices:
+            period = every(choice.test, at.where.scope) if choice.test in at.where.tests else None
+            if period is None or any(node is at.node for part in choice.orelse for node in ast.walk(part)):
+                continue
+            few = _adds_few(number(period, at.where.scope, project), found, project)
+            return (None, None) if few else (found.lowered(), choice.test)
+    return None, None
+
+
+def _adds_few(apart: float | None, found: InLoop, project: Project) -> bool:
+    """Whether the loops have too few steps for what is added once in so many of them to matter."""
+    known = [steps for loop in (found.loop, *loops_of(found.loop.where)) if (steps := trips(loop, project))]
+    return bool(known) and (not apart or math.prod(known) / apart < SOME)
 
 
 def _is_between_passes(call: Call, found: InLoop) -> bool:
@@ -123,13 +152,16 @@ def _is_between_passes(call: Call, found: InLoop) -> bool:
     return bool(inner) and not inner.intersection(loops_of(call.where))
 
 
-def _finding(ops: Sequence[tuple[Scope, ast.expr]], found: InLoop) -> Finding:
+def _finding(ops: Sequence[tuple[Scope, ast.expr]], found: InLoop, test: ast.expr | None) -> Finding:
     scope, first = min(ops, key=lambda op: (op[0].module.path, op[1].lineno, op[1].col_offset))
     last = max((node.end_lineno or node.lineno for home, node in ops if home is scope), default=first.lineno)
     begin = place_of(scope.module, first)
     place = Place(begin.path, begin.line, begin.col, max(last, begin.end_line), 0)
     count = "An op is" if len(ops) == 1 else f"{len(ops)} ops are"
-    message = f"{count} added to the graph {each(found, place)}. Build them once and feed what changes."
+    often = each(found, place)
+    if test is not None:
+        often = often.replace("in every step of", f"each time that `{ast.unparse(test)}` in", 1)
+    message = f"{count} added to the graph {often}. Build them once and feed what changes."
     return RULE.finding(place, message, **found.where)
 
 
