@@ -1,4 +1,4 @@
-"""Python between the tape and the update that can as well run after it: `losses.append(loss.numpy())`, a `print`."""
+"""What stands between the tape and the update and can as well follow: `losses.append(loss.numpy())`, some metrics."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING
 
+from hotloop.rules.eager_training_step.metrics import updates_one_of_several
 from hotloop.rules.moving import names_in
 from hotloop.rules.tracing import refuse_python
 from hotloop.source.module import Context
@@ -19,7 +20,8 @@ def stays_behind(statements: list[ast.stmt], where: Context, what: str, project:
     """Those of the statements that only look at what was computed, and hand nothing on to the rest."""
     found: list[ast.stmt] = []
     for index, statement in enumerate(statements[:-1]):
-        if index and _is_python(statement, where, what, project):
+        aside = _is_python(statement, where, what, project) or updates_one_of_several(statement, where, project)
+        if index and aside:
             rest = [s for s in statements if s is not statement and s not in found]
             if _only_looks(statement, statements[:index], rest, where):
                 found.append(statement)

@@ -17,14 +17,28 @@ METHODS = {"update_state", "result", "reset_state", "reset_states"}  # that keep
 
 def updates_metric(statement: ast.stmt, where: Context, project: Project) -> bool:
     """`metric.update_state(...)` or `metric(...)`, of a metric that a compiled step may keep."""
+    name = _updated(statement)
+    made = _made(name, where, project)
+    return made is not None and (made.where.loop is None or made_anew(name, where, project) is not None)
+
+
+def updates_one_of_several(statement: ast.stmt, where: Context, project: Project) -> bool:
+    """Of a metric that another takes the place of while the steps go on: compiled, each would be traced anew."""
+    name = _updated(statement)
+    bindings = project.bindings(name, where.scope) if name else ()
+    made = [project.name_of(b.value, b.where.scope) if b.value is not None else "" for b in bindings]
+    outer = list(loops_of(where))[1:]
+    replaced = any(b.where.loop in outer for b in bindings) and made_anew(name, where, project) is None
+    return replaced and all(name.startswith("keras.metrics.") for name in made)
+
+
+def _updated(statement: ast.stmt) -> str:
+    """The name of what `metric.update_state(...)` or `metric(...)` updates; "" of any other statement."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     func = call.func if isinstance(call, ast.Call) else None
     if isinstance(func, ast.Attribute) and func.attr == "update_state":
         func = func.value
-    if not isinstance(func, ast.Name):
-        return False
-    made = _made(func.id, where, project)
-    return made is not None and (made.where.loop is None or made_anew(func.id, where, project) is not None)
+    return func.id if isinstance(func, ast.Name) else ""
 
 
 def made_anew(name: str, where: Context, project: Project) -> ast.stmt | None:
