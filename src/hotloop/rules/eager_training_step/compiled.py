@@ -18,6 +18,8 @@ from hotloop.source.module import Call, Context, Module, Scope, place_of
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
+    import libcst
+
     from hotloop.source import Project
 
 DATA = re.compile(r"data|\bds\b|_ds\b|loader|batches|generator", re.IGNORECASE)
@@ -84,5 +86,21 @@ def _decorate(scope: Scope, project: Project) -> Fix:
     compiler = f"{name}.function{'(reduce_retracing=True)' if takes_collected(scope, project) else ''}"
     line = libcst.Decorator(rewriter.parse_expression(compiler))
     # Innermost, below `@staticmethod` and whatever else wraps the function in Python.
-    rewriter.replace(found, found.with_changes(decorators=[*found.decorators, line]))
+    rewriter.replace(
+        found, _without_comment(found, f"@{name}.function").with_changes(decorators=[*found.decorators, line])
+    )
     return rewriter.fix(f"compile `{scope.name}` with `@{compiler}`", "verify")
+
+
+def _without_comment(made: libcst.FunctionDef, decorator: str) -> libcst.FunctionDef:
+    """Less the decorator where it is commented out: it is written below."""
+    return made.with_changes(
+        **{
+            part: [line for line in getattr(made, part) if not (line.comment and _says(line.comment.value, decorator))]
+            for part in ("leading_lines", "lines_after_decorators")
+        }
+    )
+
+
+def _says(comment: str, code: str) -> bool:
+    return comment.lstrip("# ").rstrip() == code
