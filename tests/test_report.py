@@ -288,6 +288,29 @@ lib.py:6  made-up  medium
     )
 
 
+def test_a_line_that_two_rules_name_is_shown_once(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text("for path in paths:\n    x = tf.f(path)\n")
+    place, loop = Place("main.py", 2, 4, 2, 18), Place("main.py", 1, 0, 2, 18)
+    one, other = (Finding(rule, place, f"{rule}.", "static", "high", loop=loop) for rule in ("made-up", "thought-up"))
+    elsewhere = Finding("made-up", place, "of another loop.", "static", "high", loop=Place("main.py", 2))
+    text = render(Report("check", (one, other, elsewhere), meta={"root": str(tmp_path)}), "terminal")
+    assert text.startswith(
+        """\
+main.py:2  made-up  high
+  made-up.
+   ↻ 1 │ for path in paths:
+   > 2 │     x = tf.f(path)
+
+main.py:2  thought-up  high
+  thought-up.
+
+main.py:2  made-up  high
+  of another loop.
+"""
+    )
+    assert text.count("> 2 │     x = tf.f(path)") == 2
+
+
 def test_many_notes_are_counted_after_the_first_few() -> None:
     text = render(Report("check", notes=tuple(f"file {n} is odd." for n in range(9))), "terminal")
     assert text.count("is odd") == 5

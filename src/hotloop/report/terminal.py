@@ -68,7 +68,8 @@ def _print(console: Console, report: Report, sources: Sources) -> None:
     if report.command != "fix":  # whose changes and refusals say what was found
         blocks += [list(_loop(summary, report, sources, console.width)) for summary in report.loops]
         blocks += [[_symptom(symptom, 0)] for symptom in _homeless(report)]
-        blocks += [list(_finding(finding, report, sources, console.width)) for finding in report.findings]
+        together = zip(report.findings, (None, *report.findings), strict=False)
+        blocks += [list(_finding(finding, above, report, sources, console.width)) for finding, above in together]
     if report.diff:
         blocks.append(list(_diff(report.diff)))
     if report.trials:
@@ -198,7 +199,10 @@ def _homeless(report: Report) -> list[Symptom]:
 # -- findings ------------------------------------------------------------------------------------------------
 
 
-def _finding(finding: Finding, report: Report, sources: Sources, width: int) -> Iterator[RenderableType]:
+def _finding(
+    finding: Finding, above: Finding | None, report: Report, sources: Sources, width: int
+) -> Iterator[RenderableType]:
+    """`above`: the finding that stands above. Where it is about the same line, that is shown once."""
     title, name = _text(str(finding.place), "bold"), _text(finding.rule, "bold red")
     name.append(f"  {finding.confidence}", CONFIDENCE[finding.confidence])
     if title.cell_len + 2 + name.cell_len <= width:
@@ -210,18 +214,24 @@ def _finding(finding: Finding, report: Report, sources: Sources, width: int) -> 
         bar = _share(finding.cost.share).append("  ") if finding.cost and finding.cost.seconds else _text("")
         yield _indented(bar.append(cost, "bold" if finding.cost else "dim"))
     yield _indented(_text(finding.message))
+    again = above is not None and _stands(above) == _stands(finding)
     excerpt = sources.excerpt(finding.place)
-    yield from _excerpt(excerpt, finding, width)
     trail = list(_trail(finding, excerpt, sources, width)) if report.command == "check" else []
-    yield from trail
+    if not again:
+        yield from _excerpt(excerpt, finding, width)
+        yield from trail
     kind, remedy = phrases.remedy(finding)
-    where = "" if trail or _loop_line(finding, excerpt) else phrases.where(finding)
+    where = "" if again or trail or _loop_line(finding, excerpt) else phrases.where(finding)
     details = [("where", where, "dim"), ("seen", phrases.evidence(finding), "dim")]
     details.append(("mend", phrases.way_out(finding) if report.command == "run" else "", "green"))
     details.append((kind, remedy, "green" if kind == "fix" else "yellow"))
     for label, text, style in details:
         if text:
             yield _indented(_labelled(f"{label:<6}", text, style))
+
+
+def _stands(finding: Finding) -> tuple[object, ...]:
+    return finding.place, finding.loop, finding.chain
 
 
 def _share(share: float) -> Text:
