@@ -63,6 +63,8 @@ def _choose(rewriter: Rewriter, call: Call, step: Step) -> str:
 def _require_unchanged(call: Call, step: Step) -> None:
     """A model that the step trains or alters would carry the change over."""
     name = step.project.name_of(call.node.func, call.where.scope)
+    if is_restore(name) and (graph := _own_graph(step)) is not None:
+        raise Refused("each step restores into a graph of its own: build one for all of them first", graph)
     if is_restore(name):
         raise Refused("restoring sets the variables back: what the step did to them would last", call.node)
     statement, scope = call.where.statement, step.scope
@@ -76,6 +78,12 @@ def _require_unchanged(call: Call, step: Step) -> None:
             method = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
             if method in RESETS:
                 raise Refused(f"the step also calls `{method}`, which the load may depend on", node)
+
+
+def _own_graph(step: Step) -> ast.Call | None:
+    """The `tf.Graph()` that each step makes."""
+    calls = (n for statement in step.statements for n in ast.walk(statement) if isinstance(n, ast.Call))
+    return next((call for call in calls if step.project.name_of(call.func, step.scope) == "tf.Graph"), None)
 
 
 def _refuse_changes(scope: Scope, names: set[str], project: Project, depth: int = 0) -> None:
