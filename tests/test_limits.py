@@ -31,6 +31,19 @@ with open("kept.txt", "w") as unflushed:
     finally:
         print("cleaned up")
 """
+CLEARS_UP = """\
+import time
+class Thing:
+    def __del__(self):
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            pass
+for step in range(20):
+    thing = Thing()
+    del thing
+while True:
+    time.sleep(0.01)
+"""
 STUBBORN = """\
 import multiprocessing, time
 def linger():
@@ -65,8 +78,9 @@ def test_a_time_limit_ends_the_program_as_ctrl_c_would_and_says_so(
         "import time\ntime.sleep(600)\n",
         "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nwhile True:\n    pass\n",
         "import sys, signal\nsignal.signal(signal.SIGINT, lambda *_: sys.exit(5))\nwhile True:\n    pass\n",
+        CLEARS_UP,
     ],
-    ids=["waits", "ignores Ctrl-C", "has its own way to end"],
+    ids=["waits", "ignores Ctrl-C", "has its own way to end", "is clearing up"],
 )
 def test_a_limit_reaches_a_program_that(tmp_path: Path, text: str) -> None:
     (tmp_path / "program.py").write_text(text)

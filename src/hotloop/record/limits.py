@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import signal
+import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
@@ -22,6 +24,7 @@ class Limits:
         self._seconds, self._steps, self._mark = seconds, steps, mark
         self._began = perf_counter()
         self.reached = ""  # in words
+        self._lost = False
 
     @property
     def any(self) -> bool:
@@ -29,9 +32,25 @@ class Limits:
 
     def start(self) -> None:
         self._began = perf_counter()
+        if self.any:
+            sys.unraisablehook = self._hearing(sys.unraisablehook)
+
+    def _hearing(self, otherwise: Callable[[sys.UnraisableHookArgs], object]) -> Callable[..., object]:
+        """Python drops what is raised in a `__del__` or a callback of its collector: there nobody is told to end."""
+
+        def hear(dropped: sys.UnraisableHookArgs) -> None:
+            if self.reached and dropped.exc_type is KeyboardInterrupt:
+                self._lost = True
+            else:
+                otherwise(dropped)
+
+        return hear
 
     def look(self) -> None:
         """By the recorder's thread, while the program runs."""
+        if self._lost and self._recorder.exit.code is None:
+            self._lost = False
+            interrupt()
         if not self.reached and self._recorder.exit.code is None and (reached := self._reached()):
             self.reached = reached
             self._recorder.meta["stopped"] = reached
