@@ -10,6 +10,7 @@ from typing import Literal
 
 from hotloop.source.module import Call, Context, Loop, Scope, last_name
 from hotloop.source.options import entry
+from hotloop.source.pipelines import pipeline_of
 from hotloop.source.project import Project, Running, argument_for
 
 Heat = Literal["hot", "warm", "cold"]
@@ -241,8 +242,19 @@ def loop_heat(loop: Loop, project: Project) -> Heat:
     spelled, what = words.lower(), _what(loop, words).lower()
     decides = what if COLD_WORDS.search(what) else spelled
     if COLD_WORDS.search(decides) and not HOT_ANYWAY.search(decides):
-        return "cold"
-    return "hot" if HOT_WORDS.search(words) or HOT_WORDS.search(spelled) else "warm"
+        return "hot" if _goes_over_data_set(loop, project) else "cold"
+    if HOT_WORDS.search(words) or HOT_WORDS.search(spelled):
+        return "hot"
+    return "hot" if _goes_over_data_set(loop, project) else "warm"
+
+
+def _goes_over_data_set(loop: Loop, project: Project) -> bool:
+    """Over a data set of tf.data, whatever that and what it gives are called: `for features, label in trainset`."""
+    expr = loop.iterable if isinstance(loop.node, ast.For | ast.AsyncFor) else None
+    while isinstance(expr, ast.Call) and expr.args and last_name(expr.func) in COUNTED:
+        expr = expr.args[0]
+    pipeline = pipeline_of(expr, loop.where.scope, project) if expr is not None else None
+    return pipeline is not None and pipeline.is_dataset and bool(pipeline.source)
 
 
 def _mapping_heat(targets: Iterable[str]) -> Heat:
