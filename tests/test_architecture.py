@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "hotloop"
 
 # A room imports from its own floor and from those below. A new module needs a floor here.
 FLOORS = (
-    {"model", "series", "settings", "words", "discover", "garbage", "ignore"},
+    {"model", "series", "settings", "words", "discover", "garbage", "ignore", "uttered"},
     {"source", "laps", "leavings", "loops", "printed", "results", "symptoms"} | {"changes", "epochs", "spans"},
     {"rules"},
     {"baseline", "cache", "check", "diagnose", "record", "report"},

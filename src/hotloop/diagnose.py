@@ -310,7 +310,7 @@ def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
     elif ended.signal is not None:
         notes.append(f"The program was ended by {_signal_name(ended.signal)}: this is what was seen until then.")
     elif ended.exception:
-        notes.append(f"The program ended with {ended.exception}: this is what was seen until then.")
+        notes.append(f"The program ended with {ended.exception.rstrip('.')}: this is what was seen until then.")
     elif recording.meta.get("cut"):
         until = words.duration(recording.seconds)
         notes.append(

@@ -17,6 +17,7 @@ from hotloop.model import Finding, HotloopError, Recording, Refusal, Report, Tri
 from hotloop.record import Limit, record
 from hotloop.rules import Rule, find_rule
 from hotloop.settings import last_recording
+from hotloop.uttered import of_stderr
 from hotloop.verify import Contender, Terms, trials
 from hotloop.workshop import Workshop
 
@@ -94,7 +95,7 @@ def _measured(job: Job) -> Recording:
     job.say(f"measuring {' '.join(job.argv)}")
     recording, done = record(list(job.argv), capture=True, limit=Limit(seconds=FIRST_RUN * job.budget))
     if done.code != 0:
-        last = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [recording.exit.exception])[-1]
+        last = of_stderr(done.stderr.decode("utf-8", "replace")) or recording.exit.exception
         raise HotloopError(f"`{' '.join(job.argv)}` fails before anything is changed: {last}")
     if recording.meta.get("stopped") and loop_seconds(recording) is None:
         raise HotloopError(

@@ -15,6 +15,7 @@ from hotloop.model import HotloopError, Recording, Series, Side, Trial, Verdict
 from hotloop.record import NO_LIMIT, Completed, Limit, record
 from hotloop.results import Output, Sameness, same_results
 from hotloop.series import bootstrap_ratio
+from hotloop.uttered import of_stderr
 
 Runner = Callable[..., tuple[Recording, Completed]]
 Interval = tuple[float, float]
@@ -138,12 +139,13 @@ def _failure(recording: Recording, done: Completed) -> str:
     """The last words of a program that crashed; one that ends with a code of its own choice did not."""
     if done.code == 0 or (done.code > 0 and recording.exit.code == done.code and not recording.exit.exception):
         return ""
-    lines = [line.strip() for line in done.stderr.decode("utf-8", errors="replace").splitlines() if line.strip()]
+    stderr = done.stderr.decode("utf-8", errors="replace")
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     ending = f"signal {-done.code}" if done.code < 0 else f"exit code {done.code}"
     if not lines:
         return f"{recording.exit.exception} ({ending})" if recording.exit.exception else ending
     where = [line for line in lines[-2 * LAST_WORDS : -1] if line.startswith("File ")][-1:]
-    return f"{lines[-1]} ({ending}{''.join(f'; {line}' for line in where)})"
+    return f"{of_stderr(stderr)} ({ending}{''.join(f'; {line}' for line in where)})"
 
 
 # -- how long ----------------------------------------------------------------------------------------------------------

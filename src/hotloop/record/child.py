@@ -23,6 +23,7 @@ from typing import Any  # noqa: E402
 from hotloop.model import Exit  # noqa: E402
 from hotloop.record.stage import hide_frames, prepare  # noqa: E402
 from hotloop.record.whereabouts import of_module  # noqa: E402
+from hotloop.uttered import of_exception  # noqa: E402
 
 OPTIONS = json.loads(sys.argv[1])
 PROGRAM = sys.argv[2]
@@ -52,7 +53,7 @@ def _exit_of(error: BaseException) -> Exit:
     if isinstance(error, SystemExit):
         code = error.code
         return Exit(code if isinstance(code, int) else 0 if code is None else 1)
-    told = f"{type(error).__name__}: {error}"[:500]
+    told = of_exception(f"{type(error).__name__}: {error}")
     return Exit(None, signal.SIGINT, told) if isinstance(error, KeyboardInterrupt) else Exit(1, exception=told)
 
 
