@@ -97,6 +97,30 @@ def test_a_program_that_will_not_end_is_ended_with_all_it_started(tmp_path: Path
     assert recording.loops[0].steps > 1
 
 
+def test_steps_count_in_the_loop_that_is_meant_wherever_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "p.py").write_text("\n\nfor layer in layers:\n    x = layer(x)\n\n\nfor x in rows:\n    step(x)\n")
+    inner, outer = Track(Place("p.py", 3, 0, 4, 0), "for", ""), Track(Place("p.py", 7, 0, 8, 0), "for", "")
+
+    def reached(text: str) -> str:
+        recorder = Recorder(tmp_path / "r.json", tmp_path / "p.py", [], Frames(tmp_path / "p.py", tmp_path))
+        recorder.tracks += [inner, outer]
+        limits = Limits(recorder, seconds=None, steps=50, mark=None, loop=("p.py", text))
+        recorder.log.emit("call", stack=(("p.py", 4), ("p.py", 8)))
+        recorder.drain()
+        try:
+            limits.look()
+            time.sleep(0.01)  # where a signal arrives
+        except KeyboardInterrupt:
+            assert recorder.meta["stopped_at"] in limits.reached
+        return limits.reached
+
+    inner.steps, outer.steps = 500, 10
+    assert reached("for x in rows:") == ""
+    assert reached("for row in rows:") == "after 50 steps of the loop at p.py:3, as asked", "there is none: any will do"
+    outer.steps = 50
+    assert reached("for x in rows:") == "after 50 steps of the loop at p.py:7, as asked"
+
+
 def test_steps_count_in_loops_in_which_tensorflow_works(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "r.json", tmp_path / "p.py", [], Frames(tmp_path / "p.py", tmp_path))
     reads, trains = Track(Place("p.py", 3, 0, 5, 0), "for", ""), Track(Place("p.py", 7, 0, 9, 0), "for", "")

@@ -167,6 +167,21 @@ def test_the_trace_of_a_first_step_does_not_count_against_a_program_that_was_end
     assert outcome.after_seconds == pytest.approx(0.2)
 
 
+def test_programs_are_compared_over_the_loop_that_was_meant_whatever_else_made_as_many_steps() -> None:
+    def before() -> Run:
+        recording, done = cut(0.1, 20)
+        layers = loop(20, 22, [(1 + i / 100, 1.001 + i / 100) for i in range(200)])  # in the model, nine a step
+        return replace(recording, loops=(layers, *recording.loops)), done
+
+    def meant(run: Run) -> Run:
+        return replace(run[0], meta={**run[0].meta, "stopped_at": "a.py:3"}), run[1]
+
+    assert judged([meant(before())], [meant(cut(0.01, 60))], limit=Limit(steps=20))[0].verdict == "faster"
+    long = loop(20, 22, [(1 + i / 20, 1.05 + i / 20) for i in range(200)])  # more of it, in more time
+    both = [meant((replace(one, loops=(long, *one.loops)), done)) for one, done in [cut(0.1, 20)]]
+    assert judged(both, [meant(cut(0.01, 60))], limit=Limit(steps=20))[0].before_seconds == pytest.approx(2.0)
+
+
 def test_work_that_moves_from_the_steps_into_a_call_of_keras_before_them_still_counts() -> None:
     def moved() -> Run:
         recording, done = cut(0.001, 60)

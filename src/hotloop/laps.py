@@ -80,12 +80,18 @@ def first_steps(recording: Recording, steps: int) -> float | None:
     This is how two programs are compared that were ended, not quite on the same step: a trace that the whole program
     would make once must not count as if it were made every so many steps.
     """
-    run = main_loop(recording, steps)
+    run = _stopped_at(recording) or main_loop(recording, steps)
     if run is None:
         return None
     values = run.step_seconds.values[: bisect_left(run.step_seconds.at, steps)]
     rest = values[series.warm_up(values) :]
     return steps * sum(rest) / len(rest) if rest else None
+
+
+def _stopped_at(recording: Recording) -> LoopRun | None:
+    """The loop in whose step the program was ended."""
+    at = recording.meta.get("stopped_at")
+    return next((run for run in recording.loops if str(run.place) == at), None)
 
 
 def moved_out(before: Recording, after: Recording) -> float:

@@ -13,7 +13,7 @@ from hotloop.check import check
 from hotloop.fix import Wanted, change, in_order, refused, written
 from hotloop.laps import loop_seconds, main_loop
 from hotloop.mending import Contents, Key, Mended, diff, key, mend, read_project
-from hotloop.model import Finding, HotloopError, Recording, Refusal, Report, Trial
+from hotloop.model import Finding, HotloopError, LoopRun, Recording, Refusal, Report, Trial
 from hotloop.record import Limit, record
 from hotloop.rules import Rule, find_rule
 from hotloop.settings import last_recording
@@ -142,8 +142,18 @@ def _terms(recording: Recording, job: Job, deadline: float) -> Terms:
         )
     before = run.clock.values[0] if run.clock.values else 0.0
     within = int((each - before) / (run.seconds / run.steps))
-    limit = Limit(2 * each, min(run.steps, max(FEWEST_STEPS, within)))
+    limit = Limit(2 * each, min(run.steps, max(FEWEST_STEPS, within)), loop=_first_line(run, recording))
     return Terms(minimum=LEAST_RUNS, deadline=deadline, limit=limit, say=job.say)
+
+
+def _first_line(run: LoopRun, recording: Recording) -> tuple[str, str] | None:
+    """How a loop is known again in a copy where it stands on another line; Keras' own loops have none."""
+    path = Path(str(recording.meta.get("root", ".")), run.place.path)
+    if run.stack or not path.is_file():
+        return None
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    text = lines[run.place.line - 1].strip() if run.place.line <= len(lines) else ""
+    return (run.place.path, text) if text else None
 
 
 # -- what is tried -----------------------------------------------------------------------------------------------------

@@ -198,7 +198,8 @@ def _conclude(one: Contender, two: Contender, terms: Terms) -> Trial:
     verdict = _verdict(sameness.same, timing.interval)
     if timing.whole_run and terms.limit != NO_LIMIT:
         verdict = "inconclusive" if sameness.same is not False else verdict
-        notes.append("one of the two did not come to the same number of steps, so that their times say nothing")
+        if not two.failure:
+            notes.append("one of the two did not come to the same number of steps, so that their times say nothing")
     elif timing.whole_run:
         notes.append("no loop ran on one side: timed by the whole run less the imports of TensorFlow and Keras")
     elif terms.limit.steps:

@@ -36,11 +36,15 @@ class Completed:
 
 @dataclass(frozen=True)
 class Limit:
-    """When to end the program: after so many seconds, or steps of a loop. `grace`: how long it may take to go."""
+    """When to end the program: after so many seconds, or steps of a loop. `grace`: how long it may take to go.
+
+    `loop`: the one that is meant, by its file and the text of its first line; any, where no line there reads so.
+    """
 
     seconds: float | None = None
     steps: int | None = None
     grace: float = 20.0
+    loop: tuple[str, str] | None = None
 
 
 NO_LIMIT = Limit()
@@ -76,6 +80,7 @@ def record(
             "refusal": str(refusal),
             "seconds": limit.seconds,
             "steps": limit.steps,
+            "loop": limit.loop,
             "mark": str(mark),
         }
         started = [command.python, *command.options, str(CHILD), json.dumps(options), command.program, *command.args]

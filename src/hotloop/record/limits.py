@@ -6,7 +6,7 @@ import ctypes
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
@@ -19,9 +19,18 @@ from hotloop.record.track import Track
 class Limits:
     """`mark`: a file that tells the process around us that the program was told to end."""
 
-    def __init__(self, recorder: Recorder, *, seconds: float | None, steps: int | None, mark: str | None) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        *,
+        seconds: float | None,
+        steps: int | None,
+        mark: str | None,
+        loop: Sequence[str] | None = None,
+    ) -> None:
         self._recorder = recorder
         self._seconds, self._steps, self._mark = seconds, steps, mark
+        self._meant = self._lines_of(*loop) if loop else set()
         self._began = perf_counter()
         self.reached = ""  # in words
         self._lost = False
@@ -64,10 +73,20 @@ class Limits:
             return f"after {words.duration(self._seconds)}, as asked"
         if self._steps is not None:
             many = [track for track in self._recorder.tracks if track.steps >= self._steps and not track.yields]
+            many = [track for track in many if not self._meant or str(track.place) in self._meant]
             place = next((track.place for track in many if self._works(track)), None)
             if place is not None:
+                self._recorder.meta["stopped_at"] = str(place)
                 return f"after {words.plural(self._steps, 'step')} of the loop at {place}, as asked"
         return ""
+
+    def _lines_of(self, path: str, text: str) -> set[str]:
+        """Where a line of a file reads so: a loop is on another line of a program that was changed."""
+        try:
+            lines = Path(self._recorder.log.frames.root, path).read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError):
+            return set()
+        return {str(Place(path, number)) for number, line in enumerate(lines, 1) if line.strip() == text}
 
     def _works(self, track: Track) -> bool:
         """TensorFlow was seen at work in its steps: a loop that reads a list of files is not what was meant."""

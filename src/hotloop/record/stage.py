@@ -96,7 +96,13 @@ def prepare(program: Path | Whereabouts, argv: list[str], options: Mapping[str, 
     clockwork = Clockwork(log, recorder.write if options["recording"] else recorder.drain)
     log.undo.append(clockwork.turns.hide())
     clockwork.every(DRAIN_EVERY, recorder.drain, wait=lambda: recorder.wait)
-    limits = Limits(recorder, seconds=options.get("seconds"), steps=options.get("steps"), mark=options.get("mark"))
+    limits = Limits(
+        recorder,
+        seconds=options.get("seconds"),
+        steps=options.get("steps"),
+        mark=options.get("mark"),
+        loop=options.get("loop"),
+    )
     if limits.any:
         clockwork.every(DRAIN_EVERY, limits.look)
     _watch_memory(recorder, clockwork, often=options["sample"] or options["observe"])
