@@ -16,6 +16,7 @@ from hotloop.rules import (
     dataset_in_loop,
     double_precision,
     eager_training_step,
+    fetch_per_step,
     find_rule,
     model_built_in_loop,
     no_cache,
@@ -493,3 +494,22 @@ def test_two_models_that_are_compiled_again_share_what_is_traced() -> None:
     ran = recording([LOOP], [sample("trace", 8.0, 14)], events=[compiled(11), compiled(12), traced])
     costs = [finding.cost.seconds for finding in find_rule("compile-in-loop").diagnose(ran) if finding.cost]  # type: ignore[misc]
     assert costs == [pytest.approx(4.1, abs=0.02)] * 2
+
+
+# -- values that are fetched one by one --------------------------------------------------------------------------------
+
+
+def fetched_again(count: int, **totals: float) -> list[Finding]:
+    runs = [event("session.run", 12), event("session.run", 14, count=count, again=float(count), **totals)]
+    return list(fetch_per_step.diagnose(recording([LOOP], [], events=runs)))
+
+
+def test_a_look_at_the_loss_now_and_then_is_no_fetch_per_step() -> None:
+    assert fetched_again(20, updated=20.0) == []
+    (finding,) = fetched_again(100, updated=100.0)
+    assert "with the same feed 1 times a step in 100 steps" in finding.message
+
+
+def test_values_that_a_look_now_and_then_fetches_one_by_one_are_counted() -> None:
+    (finding,) = fetched_again(20)
+    assert "with the same feed 20 times in 100 steps" in finding.message

@@ -33,6 +33,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from hotloop import words
 from hotloop.model import Evidence, Finding, Fix, LoopRun, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 RULE = Rule(__name__)
 
+SELDOM = 0.5  # of the steps of a loop
 BACKEND = {"keras.backend.eval", "keras.backend.get_value", "keras.backend.batch_get_value"}
 GRAPH_CODE = re.compile(
     rb"placeholder\(|Session\(|disable_eager|disable_v2|get_session\(|reset_default_graph|K\.function"
@@ -149,13 +151,17 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         first = min(sites, key=lambda at: at.place.line)
         runs = sum(at.total("again") for at in sites)
         updated = any(at.total("updated") for at in sites)
+        seldom = runs < SELDOM * loop.steps
+        if seldom and updated:
+            continue  # a look at the loss now and then
         after = " The values are then those before the update." if updated else ""
         places = {at.place for at in sites}
         prepared = sum(event.seconds for event in recording.of_kind("session.cold") if event.place in places)
+        often = f"{words.count(runs)} times" if seldom else f"{round(runs / loop.steps, 1):g} times a step"
         yield measured.finding(
             RULE, recording, first, prepared + sum(at.seconds * at.total("again") / at.count for at in sites),
-            f"The session ran again with the same feed {round(runs / loop.steps, 1):g} times a step in {loop.steps:,} "
-            f"steps {{cost}}, to fetch another value. Fetch them in one call, as a list.{after}",
+            f"The session ran again with the same feed {often} in {loop.steps:,} steps {{cost}}, to fetch another "
+            f"value. Fetch them in one call, as a list.{after}",
             evidence=[Evidence("runs with the same feed", runs)],
             confidence="medium" if updated else "high",
         )  # fmt: skip
