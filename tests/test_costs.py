@@ -388,6 +388,21 @@ def test_where_tensorflow_does_not_tell_what_stages_take_the_wait_is_told_and_wh
     assert "does not tell which stage" in findings[0].message
 
 
+@pytest.mark.parametrize(("seconds", "line"), [(0.6, 6), (5.0, 7)])
+def test_a_map_that_fills_the_whole_shuffle_before_it_is_looked_at_is_named(seconds: float, line: int) -> None:
+    made = [
+        {"stage": name, "line": f"{PROGRAM}:{at}"} for name, at in (("Batch", 8), ("Shuffle", 7), ("ParallelMap", 6))
+    ]
+    stages = [{"stage": name, "parallel": 1.0, "buffered": 0.0} for name in ("BatchV2", "Shuffle")]
+    totals = {"read": 100.0, "0:BatchV2 seconds": 0.1, "1:Shuffle seconds": seconds, "1:Shuffle elements": 100.0}
+    looked = Event("pipeline", stack(20), totals=totals, examples=({"stages": stages, "made": made},))
+    taken = replace(event("input", 20, seconds=6.0), subject=f"{PROGRAM}:20")
+    ran = recording([LOOP], events=[looked, taken, event("iterator", 20, count=2)])
+    (finding,) = find_rule("input-bound").diagnose(ran)  # type: ignore[misc]
+    assert finding.place.line == line
+    assert ("`shuffle` takes in all elements" in finding.message) == (line == 6)
+
+
 def test_what_the_source_says_of_a_pipeline_stands_where_its_stages_could_not_be_measured() -> None:
     source = [Finding("map-before-batch", Place(PROGRAM, 20), "", "static", "high")]
     assert [f.rule for f in diagnose(untold(), all_rules(), source).findings] == ["input-bound", "map-before-batch"]

@@ -20,6 +20,7 @@ SEEN = 0.2  # of a loop's time: with less between looks into its pipeline, they 
 PREPARES = {"trace", "setup"}  # phases in which no data is asked for
 MOST = 0.3  # of the pipeline: a stage or function that takes less is not the trouble
 CALLED = 0.1  # of the wait that Python itself took: getting there and back for each example takes longer still
+MOST_SEEN = 0.5  # of the wait: with less in the stages that were seen, others took it
 HEAVY = 1e-3  # seconds an element, from which keeping the result pays
 QUICK = 2e-4  # seconds an element: the function does so little that calling it is the cost
 MANY = 8  # elements a batch, from which batching first pays
@@ -94,6 +95,17 @@ class Feed:
             return next((one for one in self.made if one.get("line") in lines), None)
         name = node.name.removesuffix("V2").removeprefix("Parallel")
         return next((one for one in self.made if one["stage"].removeprefix("Parallel") in (name, node.name)), None)
+
+    @property
+    def before_shuffle(self) -> Mapping[str, Any] | None:
+        """The map whose elements `shuffle` took in, all of them, before anybody could see it at work."""
+        names = [str(one["stage"]) for one in self.made]
+        last = self.nodes[-1].name if self.nodes else ""
+        if not last.startswith("Shuffle") or "Shuffle" not in names:
+            return None
+        if sum(node.seconds for node in self.nodes) > MOST_SEEN * self.blocked:
+            return None
+        return next((one for one in self.made[names.index("Shuffle") :] if one["stage"] in MAPS), None)
 
     @property
     def each(self) -> float:

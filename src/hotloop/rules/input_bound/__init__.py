@@ -36,6 +36,10 @@ WORKS = 0.1  # of the loop: with less, there is nothing that waiting could go on
 IDLE = 0.5  # of the time in Python: below, it waits for something else itself
 
 SLOWER = "What fills it is slower than the loop: let more threads or processes do it, or make it do less."
+FILLS = (
+    "In each pass `shuffle` takes in all elements before it gives the first, and waits for this stage to make them: "
+    "shuffle before it, or make it do less."
+)
 BESIDE = "Ask for the next while the step computes: in a thread, or as a `tf.data` pipeline."
 
 
@@ -43,14 +47,14 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
     for feed in feeds(recording):
         if feed.cause != "unknown" or feed.blocked < max(WAITS * feed.loop.seconds, NOTICEABLE, EACH * feed.read):
             continue
-        node = feed.slowest
+        node, unseen = feed.slowest, feed.before_shuffle
         upto = "may have waited up to" if feed.bound else "waited"
         yield measured.told(
-            RULE, recording, line_of(feed.written(node), feed.place), feed.blocked,
+            RULE, recording, line_of(unseen or feed.written(node), feed.place), feed.blocked,
             f"The loop on line {feed.loop.place.line} {upto} {words.duration(feed.blocked)} for its data {{cost}}. "
-            + _advice(feed, node),
+            + (FILLS if unseen else _advice(feed, node)),
             feed.loop,
-            [Evidence("loop waited", feed.blocked, "s"), *_slowest(feed)],
+            [Evidence("loop waited", feed.blocked, "s"), *([] if unseen else _slowest(feed))],
             confidence="low" if feed.bound else "medium",
         )  # fmt: skip
     yield from _handed_over(recording)
