@@ -14,6 +14,7 @@ LARGE = 200  # operations: smaller graphs hold no loop worth naming
 LOOKED_AT = 150  # operations whose origin is asked for: 50 microseconds each
 BIG = 1_000_000  # bytes of a constant
 LAYERS = ("layers/layer.py", "engine/base_layer.py")  # of Keras 3 and 2
+CAPTURE = "Placeholder"  # made where something from outside is first used, and once
 LOOPS = ("_py_for_stmt", "_py_while_stmt")  # AutoGraph's way of running a loop in Python
 
 
@@ -34,7 +35,7 @@ def loop_in(graph: Any, frames: Frames) -> dict[str, Any] | None:
         return None
     loop, seen = max(found.items(), key=lambda item: len(item[1]))
     often = Counter((line, kind) for line, kind, _ in seen)
-    times = round(sorted(often.values())[len(often) // 4] * stands_for)
+    times = _rounds(operations, loop, frames) or round(sorted(often.values())[len(often) // 4] * stands_for)
     models = Counter(line for line, _, is_model in seen if is_model)
     gradients = sum(operation.name.startswith("grad") for operation in operations)
     return {
@@ -44,6 +45,26 @@ def loop_in(graph: Any, frames: Frames) -> dict[str, Any] | None:
         "model": models.most_common(1)[0][0] if models else "",
         "rows": sum(_takes_a_row(o) for o in operations if o.type == "StridedSlice"),
     }
+
+
+def _rounds(operations: list[Any], loop: str, frames: Frames) -> int:
+    """How often a loop went round, by all operations of the rarest kinds; 0 where each kind has too many.
+
+    Where a round is a thousand operations, hardly two of those that were chosen are of one line and one kind.
+    """
+    kinds: dict[str, list[Any]] = {}
+    for operation in operations:
+        kinds.setdefault(str(operation.type), []).append(operation)
+    seen: Counter[tuple[str, str]] = Counter()
+    left = LOOKED_AT
+    for kind, some in sorted(kinds.items(), key=lambda item: len(item[1])):
+        left -= len(some)
+        if left < 0:
+            break
+        if kind != CAPTURE:
+            origins = (_origin(operation, frames) for operation in some)
+            seen.update((line, kind) for inside, line, _ in origins if inside == loop)
+    return sorted(seen.values())[len(seen) // 4] if seen else 0
 
 
 def _origin(operation: Any, frames: Frames) -> tuple[str, str, bool]:
