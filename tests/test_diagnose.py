@@ -392,3 +392,16 @@ def test_a_growing_array_that_the_source_names_is_priced_by_how_its_loop_slows_d
     elsewhere = replace(ran, samples=(sample("python", 9.0, 15),))
     (finding,) = diagnose(elsewhere, [find_rule("growing-concat"), find_rule("growing-step")], [source]).findings
     assert finding.rule == "growing-step"
+
+
+@pytest.mark.parametrize(("steps", "told"), [(1, True), (2, False)])
+def test_what_the_source_says_of_a_loop_that_failed_in_its_first_step_is_not_called_cheap(
+    steps: int, told: bool, tmp_path: Path
+) -> None:
+    text = "import tensorflow as tf\nfor path in paths:\n    with tf.compat.v1.Session() as s:\n        s.run(path)\n"
+    (tmp_path / PROGRAM).write_text(text)
+    ran = recording([loop(2, 4, [0.1] * steps)], meta={"root": str(tmp_path)})
+    report = diagnose_recording(ran)
+    said = "`hotloop check` also names train.py:3 (session-in-loop), in loops that made no second step here."
+    assert (said in report.notes) == told
+    assert report.meta["folded"] == (0 if told else 1)

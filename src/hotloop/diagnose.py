@@ -238,7 +238,7 @@ def _only_static(
     return [
         (_priced_by(by_name.get(finding.rule), finding, recording), finding.rule in measurable)
         for index, finding in enumerate(static)
-        if index not in taken and finding.confidence != "low" and ran(recording, finding)
+        if index not in taken and finding.confidence != "low" and _ran_again(recording, finding)
     ]
 
 
@@ -259,6 +259,12 @@ def ran(recording: Recording, finding: Finding) -> bool:
     if finding.loop is None:
         return any(finding.place.covers(frame) for sample in recording.samples for frame in sample.stack)
     return any(_same_loop(finding.loop, run.place) for run in recording.loops)
+
+
+def _ran_again(recording: Recording, finding: Finding) -> bool:
+    """Of a loop that made one step, or failed in its first, there is nothing to measure."""
+    once = any(_same_loop(finding.loop, run.place) and run.steps <= 1 for run in recording.loops)
+    return ran(recording, finding) and not once
 
 
 def _worth_a_line(recording: Recording, finding: Finding) -> bool:
@@ -294,12 +300,12 @@ def project_files(recording: Recording) -> list[Path]:
 def _not_run(recording: Recording, static: Sequence[Finding], said: Sequence[Finding]) -> list[str]:
     """Of what the source says, what nobody saw running. Code may run too briefly for a sample, and yet be measured."""
     measured = {(finding.rule, finding.place) for finding in said}
-    idle = [f for f in static if f.confidence == "high" and not ran(recording, f)]
+    idle = [f for f in static if f.confidence == "high" and not _ran_again(recording, f)]
     idle = [f for f in idle if (f.rule, f.place) not in measured]
     if not idle:
         return []
     places = ", ".join(f"{f.place} ({f.rule})" for f in idle[:3]) + (", ..." if len(idle) > 3 else "")
-    return [f"`hotloop check` also names {places}, in loops that did not run here."]
+    return [f"`hotloop check` also names {places}, in loops that made no second step here."]
 
 
 def _notes(recording: Recording, diagnosis: Diagnosis) -> list[str]:
