@@ -325,6 +325,29 @@ def test_a_line_that_the_user_excused_is_excused_when_measured_too(
     assert [f.place.line for f in report.findings] == [16]
 
 
+@pytest.mark.parametrize(
+    ("array", "said"),
+    [
+        ("np.random.rand(300, 300)", True),
+        ("np.random.rand(300, 300).astype(np.float64)", False),
+        ("np.asarray(rows, dtype='float64')", False),
+        ("np.linalg.eigvalsh(rows)", False),
+        ("np.random.rand(300, 300)  # in float32 the last digits are lost", False),
+    ],
+)
+def test_doubles_that_the_source_asks_for_are_not_named_when_they_are_measured(
+    elsewhere: Path, array: str, said: bool
+) -> None:
+    program = ["import numpy as np", "import tensorflow as tf", f"a = {array}", "t = tf.constant(a)"]
+    (elsewhere / PROGRAM).write_text(
+        "\n".join([*program, *["pass"] * 6, "while run():", *["    t = tf.matmul(t, t)"] * 9])
+    )
+    doubles = [Event("doubles.array", (Place(PROGRAM, 4),), totals={"bytes": 9e6})]
+    doubles += [Event("doubles.multiplied", (Place(PROGRAM, 13),), seconds=6.0)]
+    report = diagnose_recording(recording([MAIN], events=doubles, meta={"root": str(elsewhere)}))
+    assert [(f.rule, f.place.line) for f in report.findings] == [("double-precision", 4)] * said
+
+
 def test_of_two_places_in_a_loop_the_one_before_the_measured_line_is_meant() -> None:
     gradients, tapes = [found(18, seconds=2.0), found(28, seconds=1.0)], [found(12), found(22)]
     assert [finding.place.line for finding in merge(gradients, tapes)] == [12, 22]

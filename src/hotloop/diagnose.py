@@ -74,7 +74,7 @@ def diagnose_recording(recording: Recording) -> Report:
     static, problems = check(project, rules)
     diagnosis = diagnose(recording, rules, static)
     kept, folded, static = (
-        [finding for finding in findings if not suppressed(finding, project)]
+        [finding for finding in findings if not (suppressed(finding, project) or _is_meant(finding, rules, project))]
         for findings in (diagnosis.findings, diagnosis.folded, static)
     )
     kept, unmended = offered(kept, project)
@@ -118,6 +118,11 @@ def diagnose(recording: Recording, rules: Iterable[Rule], static: Sequence[Findi
         folded=tuple(sorted(folded, key=_rank)),
         problems=tuple(problems),
     )
+
+
+def _is_meant(finding: Finding, rules: Iterable[Rule], project: Project) -> bool:
+    rule = next(rule for rule in rules if rule.name == finding.rule)
+    return finding.place.path in project.modules and rule.meant is not None and rule.meant(finding, project)
 
 
 # -- causes --------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ Check = Callable[["Project"], Iterable[Finding]]
 Diagnose = Callable[[Recording], Iterable[Finding]]
 Price = Callable[[Finding, Recording], Cost | None]
 Blind = Callable[[Recording], bool]
+Meant = Callable[[Finding, "Project"], bool]
 MakeFix = Callable[[Finding, "Project"], Fix | Refusal]
 
 SECTIONS = ("Why", "Instead", "Not when")
@@ -28,8 +29,9 @@ SECTIONS = ("Why", "Instead", "Not when")
 class Rule:
     """One ailment. `RULE = Rule(__name__)` in its folder stamps the name; the rest is read from the folder.
 
-    The folder may define `check(project)`, `diagnose(recording)`, `price(finding, recording)`, `blind(recording)` and
-    `fix(finding, project)`; what it does not define it does not have. Its docstring is its documentation.
+    The folder may define `check(project)`, `diagnose(recording)`, `price(finding, recording)`, `blind(recording)`,
+    `meant(finding, project)` and `fix(finding, project)`; what it does not define it does not have. Its docstring is
+    its documentation.
     `MEASURED = "memory"` where `fast` is not faster but smaller, `PARALLEL = True` where it is faster only with a
     second core to itself.
     """
@@ -61,6 +63,11 @@ class Rule:
     def blind(self) -> Blind | None:
         """Whether a recording lacks what `diagnose` looks at: then that it is silent says nothing."""
         return cast("Blind | None", self._part("blind"))
+
+    @property
+    def meant(self) -> Meant | None:
+        """Whether the source says that it wants what was measured: `check` keeps quiet about it too."""
+        return cast("Meant | None", self._part("meant"))
 
     @property
     def fix(self) -> MakeFix | None:

@@ -10,9 +10,9 @@ from hotloop.source.module import Context, Module
 ABOVE = 3  # lines above a statement that its comment may take
 
 
-def said_nearby(module: Module, node: ast.stmt | ast.expr, words: re.Pattern[bytes]) -> bool:
+def said_nearby(module: Module, line: int, words: re.Pattern[bytes]) -> bool:
     """Whether a comment on the line, or just above it, says one of the words."""
-    lines = module.data.splitlines()[max(0, node.lineno - 1 - ABOVE) : node.lineno]
+    lines = module.data.splitlines()[max(0, line - 1 - ABOVE) : line]
     return any(words.search(line.partition(b"#")[2]) for line in lines)
 
 

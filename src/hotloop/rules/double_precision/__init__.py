@@ -33,7 +33,7 @@ from hotloop.model import Confidence, Evidence, Finding, Fix, Recording
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import named, spelled_like
 from hotloop.rules.comments import is_chosen, said_nearby
-from hotloop.rules.double_precision.arrays import MAKERS, multiplied
+from hotloop.rules.double_precision.arrays import MAKERS, is_asked_for, multiplied
 from hotloop.rules.loops import outside_loops
 from hotloop.source.module import Call, Module, Scope
 
@@ -59,7 +59,8 @@ SPELLED = {name.rpartition(".")[2] for name in (*SETTERS, *MAKERS)}
 # Words of fields and libraries that need the digits, and of people who say so.
 NEEDS_DIGITS = re.compile(
     rb"(?i)scipy\.(optimize|integrate|linalg|sparse)|from scipy import (optimize|integrate|linalg|sparse)"
-    rb"|tensorflow_probability|gpflow|deepxde|sciann|quantum|qubit|hamiltonian|eigen|\bpinns?\b|physics[-_ ]informed"
+    rb"|tensorflow_probability|gpflow|deepxde|sciann|quantum|qubit|hamiltonian|eigen|eigvals|\beigh?\b"
+    rb"|\bpinns?\b|physics[-_ ]informed"
     rb"|l[-_]?bfgs|cholesky|complex128|hessian|jacobian|lorenz|\b(o|p)des?\b|odeint|differential[-_ ]equation"
     rb"|navier|molecul|orthonormal|gaussian[-_ ]process"
 )
@@ -82,8 +83,21 @@ def check(project: Project) -> Iterator[Finding]:
                 found = multiplied(call, name, project)
             if found:
                 message, confidence = found
-                excused = said_nearby(module, call.node, SAYS_SO) or NEEDS_DIGITS.search(module.data)
-                yield RULE.finding(call.place, message, **outside_loops(call.where, "low" if excused else confidence))
+                sure: Confidence = "low" if _is_excused(module, call.place.line) else confidence
+                yield RULE.finding(call.place, message, **outside_loops(call.where, sure))
+
+
+def _is_excused(module: Module, line: int) -> bool:
+    return said_nearby(module, line, SAYS_SO) or NEEDS_DIGITS.search(module.data) is not None
+
+
+def meant(finding: Finding, project: Project) -> bool:
+    """The words that excuse it in the source excuse it in a run; so does an array that was asked to be of doubles."""
+    module, line = project.modules[finding.place.path], finding.place.line
+    if _is_excused(module, line):
+        return True
+    sets_all = any(call.place.line == line for call, _ in named(module, project, SETTERS))
+    return not sets_all and is_asked_for(module, line, project)
 
 
 @functools.cache

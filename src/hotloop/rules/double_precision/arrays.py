@@ -12,7 +12,7 @@ from hotloop.model import Confidence
 from hotloop.rules.calls import named
 from hotloop.rules.compiled import arguments, has_signature
 from hotloop.source.heat import hottest, number
-from hotloop.source.module import Binding, Call, Context, Scope
+from hotloop.source.module import Binding, Call, Context, Module, Scope, names_read
 
 if TYPE_CHECKING:
     from hotloop.source import Project
@@ -28,6 +28,8 @@ DOUBLE_BY_DEFAULT = re.compile(
     r"|random\.default_rng\(\)\.(random|normal|uniform|standard_normal)|random\.RandomState\(\)\.(rand|randn|normal|uniform))"
 )
 SHAPES_AS_ARGUMENTS = ("rand", "randn")
+ASKED = re.compile(r"\bfloat64\b|\bnp\.double\b|['\"]double['\"]")
+FAR = 4  # names that stand for each other
 LARGE = 10_000  # elements: below, dispatch costs more than arithmetic of either kind
 
 
@@ -56,7 +58,7 @@ def multiplied(call: Call, name: str, project: Project) -> tuple[str, Confidence
 
 def _double_source(expr: ast.expr, scope: Scope, project: Project, depth: int = 0) -> tuple[ast.Call, Scope] | None:
     """The NumPy call behind an expression that gives float64 for want of a dtype."""
-    if depth > 4:
+    if depth > FAR:
         return None
     if isinstance(expr, ast.Name):
         found = project.literal(expr.id, scope)
@@ -72,6 +74,21 @@ def _double_source(expr: ast.expr, scope: Scope, project: Project, depth: int = 
         typed = name in ("np.zeros", "np.ones", "np.eye") and len(expr.args) > 1
         return None if typed else (expr, scope)
     return None
+
+
+def is_asked_for(module: Module, line: int, project: Project) -> bool:
+    """Whether what becomes a tensor on a line was spelled as doubles: `np.asarray(rows, dtype=np.float64)`."""
+    statements = (node for node in module.contexts if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+    here = (node for node in statements if node.lineno <= line <= (node.end_lineno or node.lineno))
+    return any(_says_double(node, module.contexts[node].scope, project) for node in here)
+
+
+def _says_double(node: ast.AST, scope: Scope, project: Project, depth: int = 0) -> bool:
+    if ASKED.search(ast.unparse(node)):
+        return True
+    names = names_read(node) if depth < FAR else set()
+    known = (project.literal(name, scope) for name in names)
+    return any(_says_double(*found, project, depth + 1) for found in known if found)
 
 
 def _size(source: ast.Call, scope: Scope, project: Project) -> float | None:

@@ -70,7 +70,7 @@ def check(project: Project) -> Iterator[Finding]:
         settings: list[tuple[ast.stmt | ast.expr, Context]] = [*_calls(module, project), *_assignments(module, project)]
         for node, where in settings:
             aside = SHARED.search(module.data) or REPEATABLE.search(module.data)
-            excused = aside or is_chosen(where) or said_nearby(module, node, MEANT)
+            excused = aside or is_chosen(where) or said_nearby(module, node.lineno, MEANT)
             confidence: Confidence = "low" if excused else "medium"
             message = MESSAGE.format(what=f"`{_short(node)}`")
             yield RULE.finding(place_of(module, node), message, **outside_loops(where, confidence))
