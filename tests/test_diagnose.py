@@ -428,3 +428,17 @@ def test_what_the_source_says_of_a_loop_that_failed_in_its_first_step_is_not_cal
     said = "`hotloop check` also names train.py:3 (session-in-loop), in loops that made no second step here."
     assert (said in report.notes) == told
     assert report.meta["folded"] == (0 if told else 1)
+
+
+@pytest.mark.parametrize(
+    ("row", "cost"), [("pd.DataFrame([float(t[0])])", 4.0), ("pd.read_csv(path)", None), ("load(path)", None)]
+)
+def test_a_table_that_grows_costs_what_pandas_takes_on_its_line_and_no_file_that_is_read_there(
+    elsewhere: Path, row: str, cost: float | None
+) -> None:
+    lines = ["import pandas as pd", "import tensorflow as tf", *["pass"] * 7, "while run():"]
+    body = ["    t = step(t)", f"    table = pd.concat([table, {row}])"]
+    (elsewhere / PROGRAM).write_text("\n".join([*lines, *body, *["    pass"] * 8]))
+    samples = [sample("library", 4.0, 12), sample("compute", 1.0, 12), sample("library", 3.0, 11)]
+    report = diagnose_recording(recording([MAIN], samples, meta={"root": str(elsewhere)}))
+    assert [f.cost and round(f.cost.seconds, 3) for f in report.findings] == [cost] * (cost is not None)

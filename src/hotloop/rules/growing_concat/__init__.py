@@ -10,7 +10,8 @@ traced again at every size as well.
 
 Collect the parts in a Python list and concatenate once after the loop. In a loop that a `tf.function` compiles
 (`for i in tf.range(n)`), write into a `tf.TensorArray` and `stack()` or `concat()` it at the end. In eager code a list
-is the faster of the two.
+is the faster of the two. For a table of pandas (`df.loc[len(df)] = row`) the same holds: append the rows to a list and
+make the `DataFrame` once.
 
 **Not when**
 
@@ -43,6 +44,7 @@ GROWN = 2.0  # times as large at the end
 MOSTLY = 0.5  # of what steps take longer
 DISPATCH = 1e-5  # seconds of a concatenation of next to nothing
 
+PLAIN = {"pandas.DataFrame", "pandas.Series", "dict", "float", "int", "len", "list", "round", "str"}
 SIZES = {"len", "size", "shape"}
 USES_TENSORFLOW = re.compile(rb"tensorflow|keras|\btf\.")
 GRAPH_CODE = re.compile(rb"placeholder\(|Session\(|\bslim\b|tf\.contrib|tf\.layers\.|variable_scope\(")
@@ -55,7 +57,7 @@ def check(project: Project) -> Iterator[Finding]:
             continue
         for growth in growths(module, project):
             found = _found(growth, project)
-            if found and growth.is_tensor and _builds_graph(module):
+            if found and growth.kind == "tensor" and _builds_graph(module):
                 found = found.lowered().lowered()  # the loop builds the graph, it does not run it
             if found:
                 place = place_of(module, growth.statement)
@@ -63,7 +65,15 @@ def check(project: Project) -> Iterator[Finding]:
                     f"`{growth.target}` grows by `{growth.spelled}` {each(found, place)}: all that it holds is "
                     f"copied each time. {_cure(growth, project)}"
                 )
-                yield RULE.finding(place, message, **found.where)
+                seen = {"pandas alone": True} if growth.kind == "table" and _is_alone(growth, project) else {}
+                yield RULE.finding(place, message, observed=seen, **found.where)
+
+
+def _is_alone(growth: Growth, project: Project) -> bool:
+    """Whether no library but pandas works on its line: `pd.concat([table, pd.read_csv(path)])` mostly reads."""
+    calls = [node for node in ast.walk(growth.statement) if isinstance(node, ast.Call)]
+    names = {project.name_of(call.func, growth.where.scope) for call in calls if call is not growth.statement.value}
+    return all(name in PLAIN or name.startswith(("tf.", "keras.", "np.")) for name in names)
 
 
 def _builds_graph(module: Module) -> bool:
@@ -76,7 +86,9 @@ def _found(growth: Growth, project: Project) -> InLoop | None:
     loop = min(growth.loops, key=lambda one: order.index(heats[one]))
     if project.traced(growth.where) and not _in_graph(loop, project):
         return None  # unrolled while tracing: that loop is short, and how it is built is another matter
-    sure: dict[Heat, str] = {"hot": "high" if growth.is_tensor else "medium", "warm": "medium", "cold": "low"}
+    sure: dict[Heat, str] = {"hot": "high" if growth.kind == "tensor" else "medium", "warm": "medium", "cold": "low"}
+    if growth.kind == "table":
+        sure["warm"] = "low"  # a row for each epoch is soon copied
     if isinstance(loop.node, ast.While) and _is_until_enough(loop.node, growth):
         sure["hot"] = "low"  # until there are enough: mostly two or three steps
     elif sure["hot"] == "high" and _is_counted(loop, project):
@@ -110,8 +122,10 @@ def _in_graph(loop: Loop, project: Project) -> bool:
 
 
 def _cure(growth: Growth, project: Project) -> str:
-    if growth.is_tensor and is_graph_code(growth.where, project):
+    if growth.kind == "tensor" and is_graph_code(growth.where, project):
         return "Write the parts into a `tf.TensorArray` and read it once after the loop."
+    if growth.kind == "table":
+        return "Append the parts to a list and make the table once after the loop."
     return "Append the parts to a list and concatenate once after the loop."
 
 
@@ -131,7 +145,10 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
 
 
 def price(finding: Finding, recording: Recording) -> Cost | None:
-    """NumPy leaves no event. What its steps took longer than the first of them did, if that went by on these lines."""
+    """NumPy leaves no event. What its steps took longer than the first of them did, if that went by on these lines.
+
+    Nor does pandas: a row that joins a table takes long from the first on, in Python code of its own.
+    """
     lines = range(finding.place.line, max(finding.place.line, finding.place.end_line) + 1)
     for loop in recording.loops:
         if (
@@ -142,7 +159,11 @@ def price(finding: Finding, recording: Recording) -> Cost | None:
             continue
         line = series.trend(loop.step_seconds.at, loop.step_seconds.values)
         more = loop.seconds - loop.steps * line.start
-        here = sum(s.seconds for s in measured.within(recording, loop) if s.stack[0].line in lines)
+        on_lines = [s for s in measured.within(recording, loop) if s.stack[0].line in lines]
+        here = sum(s.seconds for s in on_lines)
+        if finding.observed.get("pandas alone"):
+            grown = sum(s.seconds for s in on_lines if s.phase == "library")
+            return Cost(grown, grown / recording.seconds)
         if line.significant and here >= MOSTLY * more:
             return Cost(more, more / recording.seconds)
     return None

@@ -41,6 +41,8 @@ def collect(finding: Finding, project: Project) -> Fix:
     growth = next((g for g in known if place_of(module, g.statement) == finding.place), None)
     if growth is None:
         raise Refused("the source is no longer what was checked")
+    if growth.kind == "table":
+        raise Refused("the types of a table's columns come from its rows: make it of a list of them, and compare")
     rewriter = Rewriter(module)
     plans = _planned(growth, known, project)
     parts = {plan.name: free_name(f"{plan.name}_parts", growth.where.scope) for plan in plans}
@@ -78,7 +80,7 @@ def _plan(growth: Growth, choice: ast.If | None, loop: Loop, project: Project) -
         raise Refused(f"others may read `{growth.target}` while the loop runs: collect in a local name first", target)
     if not isinstance(loop.node, ast.For | ast.While):
         raise Refused("the loop is asynchronous", growth.statement)
-    compiled = project.traced(growth.where) or (growth.is_tensor and is_graph_code(growth.where, project))
+    compiled = project.traced(growth.where) or (growth.kind == "tensor" and is_graph_code(growth.where, project))
     added, in_front = _added(growth)
     replaced = choice or growth.statement
     begins = _beginning(growth, choice, added, loop) if choice else "value"

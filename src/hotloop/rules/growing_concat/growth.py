@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from hotloop.rules.calls import spelled_like
 from hotloop.source.guards import is_guarded
@@ -19,6 +20,7 @@ TENSOR = {"tf.concat", "tf.experimental.numpy.concatenate", "keras.backend.conca
           "keras.ops.append", "tf.experimental.numpy.append"}  # fmt: skip
 ARRAY = {"np.concatenate", "np.vstack", "np.hstack", "np.append", "np.row_stack"}
 SPELLED = {name.rpartition(".")[2] for name in TENSOR | ARRAY}
+USES_PANDAS = re.compile(rb"\bpandas\b")
 LOOKS = {"len", "print", "type", "isinstance", "id"}  # reads that do not need the values
 OPTIONS = "set_loop_options"
 SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
@@ -30,7 +32,7 @@ class Growth:
     where: Context
     target: str
     spelled: str  # the function that makes it grow
-    is_tensor: bool
+    kind: Literal["tensor", "array", "table"]
     loops: tuple[Loop, ...]  # in which it keeps growing, innermost first
 
 
@@ -43,12 +45,45 @@ def growths(module: Module, project: Project) -> Iterator[Growth]:
         if name not in TENSOR | ARRAY or len(statement.targets) != 1:
             continue
         target = ast.unparse(statement.targets[0])
-        if target not in _parts(call.node):
+        if target in _parts(call.node):
+            kind: Literal["tensor", "array"] = "tensor" if name in TENSOR else "array"
+            yield from _growth(statement, call.where, target, ast.unparse(call.node.func), kind)
+    if USES_PANDAS.search(module.data):
+        yield from _tables(module, project)
+
+
+def _growth(
+    statement: ast.Assign, at: Context, target: str, spelled: str, kind: Literal["tensor", "array", "table"]
+) -> Iterator[Growth]:
+    where = _before_else(at)
+    loops = tuple(_loops_of_growth(statement, target, where))
+    if loops and not is_guarded(where):
+        yield Growth(statement, where, target, spelled, kind, loops)
+
+
+def _tables(module: Module, project: Project) -> Iterator[Growth]:
+    """Of pandas: `df = pd.concat([df, row])`, `df = df.append(row)`, `df.loc[len(df)] = row`."""
+    for statement, where in module.contexts.items():
+        if where.loop is None or not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             continue
-        where = _before_else(call.where)
-        loops = tuple(_loops_of_growth(statement, target, where))
-        if loops and not is_guarded(where):
-            yield Growth(statement, where, target, ast.unparse(call.node.func), name in TENSOR, loops)
+        target, call = statement.targets[0], statement.value
+        if table := _enlarged(target):
+            yield from _growth(statement, where, table, f"{ast.unparse(target)} = ...", "table")
+        elif isinstance(call, ast.Call) and ast.unparse(target) in _parts(call):
+            name = project.name_of(call.func, where.scope)
+            if name == "pandas.concat" or (last_name(call.func) == "append" and name not in TENSOR | ARRAY):
+                yield from _growth(statement, where, ast.unparse(target), ast.unparse(call.func), "table")
+
+
+def _enlarged(target: ast.expr) -> str:
+    """The table of which `df.loc[len(df)]` is the row after the last."""
+    match target:
+        case ast.Subscript(value=ast.Attribute(value=table, attr="loc"), slice=row):
+            name = ast.unparse(table)
+            after = {f"len({name})", f"len({name}.index)", f"{name}.shape[0]", f"{name}.index.max() + 1"}
+            row = row.elts[0] if isinstance(row, ast.Tuple) and row.elts else row
+            return name if ast.unparse(row) in after else ""
+    return ""
 
 
 def is_graph_code(where: Context, project: Project) -> bool:
@@ -68,10 +103,14 @@ def _parts(call: ast.Call) -> list[str]:
 
 
 def _joined(call: ast.Call) -> list[ast.expr]:
-    """What is put together: `concat([a, b], 0)`, `np.append(a, b)`, `values=` or `arrays=`."""
-    given = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in ("values", "arrays")), None)
+    """What is put together: `concat([a, b], 0)`, `np.append(a, b)`, `values=`, `arrays=` or `objs=`, `df.append(b)`."""
+    named = (k.value for k in call.keywords if k.arg in ("values", "arrays", "objs"))
+    given = call.args[0] if call.args else next(named, None)
     if isinstance(given, ast.List | ast.Tuple):
         return given.elts
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "append" and given is not None:
+        own = [call.func.value] if len(call.args) == 1 else []
+        return [*own, given]
     return [given] if given is not None and len(call.args) > 1 else []
 
 
@@ -157,6 +196,8 @@ def _only_looking(node: ast.AST, target: str) -> Iterator[ast.AST]:
             yield node
     elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _grows_too(node, target):
         yield from (part for part in _joined(node.value) if ast.unparse(part) == target)
+    elif isinstance(node, ast.Assign) and _enlarged(node.targets[0]) == target:
+        yield node.targets[0]
 
 
 def _ends(statement: ast.Assign, loop: Loop) -> bool:
