@@ -10,7 +10,7 @@ from recordings import PROGRAM, loop, recording, sample
 from hotloop import words
 from hotloop.diagnose import diagnose, merge
 from hotloop.laps import loop_seconds
-from hotloop.model import Event, Finding, Place, Recording, Sample, Series
+from hotloop.model import Event, Finding, LoopRun, Place, Recording, Sample, Series
 from hotloop.rules import (
     all_rules,
     dataset_in_loop,
@@ -18,9 +18,11 @@ from hotloop.rules import (
     eager_training_step,
     fetch_per_step,
     find_rule,
+    measured,
     model_built_in_loop,
     no_cache,
     predict_in_loop,
+    run_eagerly,
 )
 from hotloop.rules.feeding import feeds
 
@@ -118,6 +120,51 @@ def test_a_short_look_at_an_eager_step_expects_less_of_compiling_it_but_not_noth
         return finding.cost.seconds / (0.1 * steps)
 
     assert 0.0 < saving(10) < saving(100) < saving(1000) < 1.0
+
+
+def test_a_tape_around_a_loop_over_the_data_is_priced_by_the_steps_of_that_loop() -> None:
+    epochs, batches = loop(10, 30, [1.0] * 12), loop(14, 16, [0.01] * 720, runs=12)
+    samples = [eager(6.0, 15), eager(4.0, 20), eager(0.6, 21)]
+    events = [event("gradient", 20, count=12), event("apply", 21, count=12)]
+
+    def saving(*loops: LoopRun) -> float:
+        (finding,) = eager_training_step.diagnose(recording(loops, samples, events=events, seconds=12.0))
+        assert finding.cost is not None
+        return finding.cost.seconds
+
+    assert saving(epochs) == pytest.approx(10.6 / 4), "12 steps hardly pay for their trace"
+    compiled_twice = 10.0 * (1 - measured.TRACE / 720) - 2 * 720 * measured.CALL
+    assert saving(epochs, batches) == pytest.approx(compiled_twice)
+    assert saving(epochs, loop(14, 16, [0.1] * 12, runs=12)) == saving(epochs)
+
+
+def test_a_loop_over_the_weights_of_a_step_is_no_loop_over_the_data() -> None:
+    weights = loop(22, 23, [0.001] * 6000, runs=100)
+    steps = [event("gradient", 20), event("apply", 21)]
+    (plain,) = eager_training_step.diagnose(recording([LOOP], [eager(9.0, 20)], events=steps))
+    (split,) = eager_training_step.diagnose(recording([LOOP, weights], [eager(6.0, 20), eager(3.0, 23)], events=steps))
+    assert plain.cost == split.cost
+
+
+@pytest.mark.parametrize("keras", [False, True])
+def test_what_a_shorter_pass_saves_of_its_end_is_counted_with_an_eager_step(keras: bool) -> None:
+    """TensorFlow sleeps in proportion to it before it takes a pipeline down."""
+
+    def saving(slept: float) -> float:
+        if keras:
+            switched = Event("fit", stack(20), totals={"batches": 100.0}, examples=({"eagerly": f"{PROGRAM}:3"},))
+            ends = Event("iterator", stack(20), "library", totals={"slept": slept})
+            ran = recording([loop(20, 20, [0.1] * 100, kind="fit", stack=stack(20))], [eager(6.0, 20)])
+            (finding,) = run_eagerly.diagnose(replace(ran, events=(switched, ends)))
+        else:
+            ends = event("input", 10, slept=slept)
+            steps = [event("gradient", 5, 20), event("apply", 6, 20), ends]
+            (finding,) = eager_training_step.diagnose(recording([LOOP], [eager(6.0, 5, 20)], events=steps))
+        assert finding.cost is not None
+        return finding.cost.seconds
+
+    assert saving(slept=2.0) == pytest.approx(saving(slept=0.0) / 0.8)
+    assert saving(slept=9.0) == pytest.approx(saving(slept=5.0)), "never longer than the pass itself"
 
 
 def test_a_step_whose_update_stands_in_the_loop_includes_it() -> None:

@@ -143,6 +143,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         steps = sum(event.totals.get("batches", event.count) for event in events)
         ops = sum(s.ops for s in inside) / max(1.0, steps)
         seconds = measured.compiled_instead(spent - kernels, steps)
+        seconds = measured.with_sleep(recording, seconds, [run for run in recording.loops if run.stack in stacks])
         if steps >= measured.FEW and ops >= 1:
             yield measured.told(
                 RULE, recording, measured.at_line(switch), seconds,
