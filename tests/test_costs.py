@@ -545,6 +545,18 @@ def test_a_model_for_each_fold_is_named_where_tracing_alike_ones_is_most_of_the_
     assert asked.cost.seconds == pytest.approx(0.1), "a new model's step is traced however it is asked"
 
 
+def test_of_runs_that_are_all_fed_the_same_the_costliest_stays() -> None:
+    def saving(again: float) -> float:
+        trained = event("session.run", 16, seconds=6.0, again=again)
+        others = [event("session.run", line, seconds=1.5, again=100.0, updated=100.0) for line in (17, 18)]
+        (finding,) = find_rule("fetch-per-step").diagnose(recording([LOOP], events=[trained, *others]))  # type: ignore[misc]
+        assert finding.cost is not None
+        return finding.cost.seconds
+
+    assert saving(again=0.0) == pytest.approx(3.0), "each step has data of its own"
+    assert saving(again=100.0) == pytest.approx(3.0), "the same data in every step"
+
+
 def test_two_models_that_are_compiled_again_share_what_is_traced() -> None:
     def compiled(line: int) -> Event:
         return event("compile", line, seconds=0.1, count=100, again=99.0)

@@ -144,7 +144,9 @@ def _waits(call: Call, project: Project) -> bool:
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
     again: dict[LoopRun, list[measured.Recurring]] = {}
+    ran: dict[LoopRun, int] = {}
     for at in measured.recurring(recording, recording.of_kind("session.run")):
+        ran[at.loop] = ran.get(at.loop, 0) + at.count
         if at.total("again") >= max(measured.FEW, 0.5 * at.count):
             again.setdefault(at.loop, []).append(at)
     for loop, sites in again.items():
@@ -158,8 +160,11 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         places = {at.place for at in sites}
         prepared = sum(event.seconds for event in recording.of_kind("session.cold") if event.place in places)
         often = f"{words.count(runs)} times" if seldom else f"{round(runs / loop.steps, 1):g} times a step"
+        # Where all steps are fed the same, each run is one more of these: the costliest of them stays.
+        stay = max(0.0, loop.steps - (ran[loop] - runs)) * max(at.seconds / at.count for at in sites)
+        seconds = prepared + sum(at.seconds * at.total("again") / at.count for at in sites) - stay
         yield measured.finding(
-            RULE, recording, first, prepared + sum(at.seconds * at.total("again") / at.count for at in sites),
+            RULE, recording, first, seconds,
             f"The session ran again with the same feed {often} in {loop.steps:,} steps {{cost}}, to fetch another "
             f"value. Fetch them in one call, as a list.{after}",
             evidence=[Evidence("runs with the same feed", runs)],
