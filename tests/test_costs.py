@@ -358,6 +358,23 @@ def test_a_fit_reads_a_pipeline_once_an_epoch_however_many_iterators_keras_makes
     assert [f"each of {epochs} passes" in finding.message for finding in findings] == [True] * (epochs > 1)
 
 
+@pytest.mark.parametrize(("name", "each", "saved"), [("map-before-batch", 1e-5, 5.7), ("no-cache", 1e-2, 4.5)])
+def test_two_maps_of_a_pipeline_are_both_mended(name: str, each: float, saved: float) -> None:
+    """All of them take whole batches then, and a cache goes after the last: what is read for them is kept too."""
+    totals = {"read": 20.0, "0:Root seconds": 0.0, "0:Root elements": 20.0}
+    elements = {"1:MapAndBatch": 20.0, "2:ParallelMapV2": 4.0 / each, "3:TensorSlice": 4.0 / each}
+    for (stage, count), seconds in zip(elements.items(), (1.7, 4.0, 0.3), strict=True):
+        totals |= {f"{stage} seconds": seconds, f"{stage} elements": count}
+    stages = [{"stage": stage, "parallel": 1.0, "buffered": 0.0} for stage in ("Root", "Batch", "ParallelMap", "Slice")]
+    made = [{"stage": "Batch"}, {"stage": "ParallelMap", "line": f"{PROGRAM}:7"}, {"stage": "TensorSlice"}]
+    looked = Event("pipeline", stack(20), totals=totals, examples=({"stages": stages, "made": made},))
+    taken = replace(event("input", 20, seconds=6.0), subject=f"{PROGRAM}:20")
+    ran = recording([LOOP], events=[looked, taken, event("iterator", 20, count=4)])
+    (finding,) = find_rule(name).diagnose(ran)  # type: ignore[misc]
+    assert finding.cost is not None
+    assert finding.cost.seconds == pytest.approx(saved, rel=0.01)
+
+
 def test_what_a_pipeline_takes_to_end_is_charged_to_no_cause() -> None:
     assert fed(ending=3.0, slept=2.9) == pytest.approx(2.0)
     assert fed(ending=0.0, slept=0.0) == pytest.approx(2.0)

@@ -73,6 +73,17 @@ class Feed:
         return min(1.0, seconds / max(1e-9, sum(node.seconds for node in self.nodes) if self.nodes else self.blocked))
 
     @property
+    def mapped(self) -> float:
+        """Seconds in all of its maps: what is written as one may be two, and the slowest of them only half of it."""
+        return sum(node.seconds for node in self.nodes if node.maps) or self.slowest.seconds
+
+    @property
+    def up_to_maps(self) -> float:
+        """Seconds in the last of its maps and in all that comes before it."""
+        last = next((at for at, node in enumerate(self.nodes) if node.maps), len(self.nodes))
+        return sum(node.seconds for node in self.nodes[last:]) or self.slowest.seconds
+
+    @property
     def python_seconds(self) -> float:
         return sum(event.seconds for event in self.python)
 

@@ -150,7 +150,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
         if feed.cause != "small":
             continue
         elements = feed.nodes[-1].elements
-        spent = feed.blocked * feed.share(feed.slowest.seconds)
+        spent = feed.blocked * feed.share(feed.mapped)
         yield measured.told(
             RULE, recording, line_of(feed.stage("Map", "ParallelMap"), feed.place), spent * (1 - feed.read / elements),
             f"The loop on line {feed.loop.place.line} waited {words.duration(feed.blocked)} {{cost}} for a `map` that "

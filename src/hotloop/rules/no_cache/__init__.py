@@ -123,7 +123,7 @@ def diagnose(recording: Recording) -> Iterator[Finding]:
     for feed in feeds(recording):
         if feed.cause != "again":
             continue
-        spent = feed.blocked * feed.share(feed.slowest.seconds)
+        spent = feed.blocked * feed.share(feed.up_to_maps)
         yield measured.told(
             RULE, recording, line_of(feed.stage("Map", "ParallelMap"), feed.place), spent * (1 - 1 / feed.passes),
             f"The same work was done in each of {feed.passes} passes, {words.duration(feed.each)} an element, while "
