@@ -574,6 +574,23 @@ def test_of_runs_that_are_all_fed_the_same_the_costliest_stays() -> None:
     assert saving(again=100.0) == pytest.approx(3.0), "the same data in every step"
 
 
+def test_models_that_are_loaded_anew_are_charged_with_the_traces_of_their_steps_unless_others_are_built_there() -> None:
+    traced = Event(
+        "trace.new-function", stack(14), count=99, seconds=3.0,
+        examples=({"defined": "keras/src/backend/tensorflow/trainer.py:1"},),
+    )  # fmt: skip
+    again = replace(traced, stack=stack(14), examples=({"defined": f"{PROGRAM}:3"},))
+    loads = [event("load", line, seconds=1.0) for line in (12, 13)]
+    built = replace(event("built", 15, models=100.0), subject="Sequential")
+
+    def costs(*events: Event) -> list[float]:
+        found = find_rule("model-load-in-loop").diagnose(recording([LOOP], events=events))  # type: ignore[misc]
+        return [finding.cost.seconds for finding in found if finding.cost]
+
+    assert costs(*loads, traced) == pytest.approx([2.49, 2.49])
+    assert costs(*loads, again) == costs(*loads, traced, built) == pytest.approx([0.99, 0.99])
+
+
 def test_two_models_that_are_compiled_again_share_what_is_traced() -> None:
     def compiled(line: int) -> Event:
         return event("compile", line, seconds=0.1, count=100, again=99.0)

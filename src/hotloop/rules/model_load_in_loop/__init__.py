@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hotloop.model import Evidence, Finding, Fix, Recording, Refusal
+from hotloop.model import Evidence, Finding, Fix, LoopRun, Recording, Refusal
 from hotloop.rules import Rule, measured
 from hotloop.rules.calls import spelled_like
 from hotloop.rules.loops import each, in_loop, outside_loops
@@ -119,17 +119,27 @@ def _is_written_out(expr: ast.expr, scope: Scope, loop: Loop, called: bool) -> b
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
-    for at in measured.recurring(recording, recording.of_kind("load", "import"), least=4):
+    sites = list(measured.recurring(recording, recording.of_kind("load", "import"), least=4))
+    for at in sites:
         sources = {example.get("source") for event in at.events for example in event.examples}
         if len(sources) > 1:  # another model each time
             continue
-        seconds = at.seconds * (at.count - 1) / at.count
+        others = sum(site.count for site in sites if site.loop is at.loop)
+        seconds = at.seconds * (at.count - 1) / at.count + _tracing(recording, at.loop) * at.count / others
         what = "A graph was imported" if at.events[0].kind == "import" else "A model was loaded"
         yield measured.finding(
             RULE, recording, at, seconds,
             f"{what} {at.often} {{cost}}. Load it once, before the loop.",
             evidence=[Evidence("loads", at.count), Evidence("each", at.seconds / at.count, "s")],
         )  # fmt: skip
+
+
+def _tracing(recording: Recording, loop: LoopRun) -> float:
+    """Seconds that Keras traced the steps of models anew: of those that were loaded, where none was built."""
+    built = (event for event in recording.of_kind("built") if event.totals.get("models"))
+    return (
+        0.0 if any(measured.is_in(recording, loop, e.stack) for e in built) else measured.keras_traces(recording, loop)
+    )
 
 
 def fix(finding: Finding, project: Project) -> Fix | Refusal:
