@@ -181,6 +181,17 @@ def test_a_factory_in_another_file_stays_and_its_call_moves() -> None:
     """)
 
 
+def test_each_of_two_files_whose_ops_stand_on_the_same_line_is_mended_as_if_alone() -> None:
+    rule = find_rule("ops-in-loop")
+    start = "import tensorflow.compat.v1 as tf\nsession = tf.Session()\n"
+    one = f"{start}total = tf.Variable(0.0)\nfor step in range(500):\n    session.run(total.assign(1.0))\n".encode()
+    two = f"{start}image = tf.Variable([0.0])\nwhile True:\n    print(session.run(tf.reduce_sum(image)))\n".encode()
+    alone = {name: mended(rule, {name: data}).contents[name] for name, data in (("one.py", one), ("two.py", two))}
+    result = mended(rule, {"one.py": one, "two.py": two})
+    assert result.refusals == []
+    assert result.contents == alone
+
+
 @pytest.mark.parametrize("rule", FIXED, ids=lambda rule: rule.name)
 @pytest.mark.parametrize("name", ["slow", "edge"])
 def test_every_fix_of_a_specimen_parses_and_settles(rule: Rule, name: str) -> None:

@@ -79,7 +79,8 @@ class Step:
                 read = names_read(statement) - instead
                 made = {name for other in statements for name in bound_names(other) if id(other) in chosen}
                 for earlier in statements[:index]:
-                    if id(earlier) not in chosen and (read & bound_names(earlier) or fills(earlier, read & made)):
+                    makes = read & bound_names(earlier) or read & made & set(mutated_names(earlier))
+                    if id(earlier) not in chosen and (makes or fills(earlier, read & made)):
                         chosen.add(id(earlier))
                         grew = True
         return [statement for statement in statements if id(statement) in chosen]
@@ -99,7 +100,7 @@ class Step:
                 self._require_quiet(node, statement)
             self.require_no_fresh_calls(statement, swapped)
             for name in sorted(names_read(statement) - bound - fed):
-                if name in altered and not self._is_imported(name):
+                if name in altered and not self.is_imported(name):
                     raise Refused(f"it needs `{name}`, which the step changes in place", statement)
                 if self.varies(ast.Name(name, ast.Load())):
                     raise Refused(f"it needs `{name}`, which changes in each step", statement)
@@ -107,9 +108,14 @@ class Step:
             twice = bound & bound_names(other)
             if twice:
                 raise Refused(f"`{min(twice)}` is bound again elsewhere in the step", other)
+            kept = bound & set(mutated_names(other))
+            if kept:
+                raise Refused(
+                    f"`{min(kept)}` is changed in place in each step, and would then start from the last", other
+                )
         self._require_fresh(moved, bound)
 
-    def _is_imported(self, name: str) -> bool:
+    def is_imported(self, name: str) -> bool:
         """`tf.add(x, y)` looks like a change of `tf`."""
         bindings = self.project.bindings(name, self.scope)
         return bool(bindings) and all(binding.kind == "import" for binding in bindings)

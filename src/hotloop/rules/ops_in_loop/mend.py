@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.moving import tensorflow_name
+from hotloop.rules.moving import mutated_names, tensorflow_name
 from hotloop.rules.names import is_op
 from hotloop.rules.once import Step, bound_names, extract, lift
 from hotloop.rules.ops_in_loop import ASSIGNMENTS, Fetch, fetches
@@ -34,7 +35,9 @@ CONVERTS = {"tf.constant", "tf.convert_to_tensor"}  # their dtype, where given, 
 
 def build_once(finding: Finding, project: Project) -> Fix:
     # Several runs may fetch the same ops: the one with the most ops moves them all.
-    same = [fetch for fetch in fetches(project) if fetch.finding.place.line == finding.place.line]
+    at = (finding.place.path, finding.place.line)
+    found = [(fetch, fetch.finding.place) for fetch in fetches(project)]
+    same = [fetch for fetch, place in found if (place.path, place.line) == at]
     if not same or same[0].hidden:
         raise Refused("only ops that a call makes are moved; give this one a name before the loop by hand")
     plan = _Plan(max(same, key=lambda f: len(f.ops)), project)
@@ -87,15 +90,25 @@ class _Plan:
         self.step.require_movable(moved, fed, swapped)
         for expr, _ in self.inline:
             self.step.require_no_fresh_calls(expr, swapped)
-            free = names_read(expr) - fed - {n for s in moved for n in bound_names(s)}
-            for name in sorted(free):
-                if self.step.varies(ast.Name(name, ast.Load())):
-                    raise Refused(f"the op needs `{name}`, which changes in each step and has no plain type", expr)
+            self._require_same(expr, moved, fed)
         new = self._built(rewriter, moved)
         if self.step.chain:
             self._into_function(rewriter, moved, new)
         else:
             self._before_loop(rewriter, moved, new)
+
+    def _require_same(self, op: ast.expr, moved: list[ast.stmt], fed: frozenset[str]) -> None:
+        """What an op reads besides what it is fed is there before the step, and the same in each."""
+        stay = [statement for statement in self.step.statements if statement not in moved]
+        made = {name for statement in stay for name in bound_names(statement)}
+        changed = {name for statement in stay for name in mutated_names(statement)}
+        for name in sorted(names_read(op) - fed - {n for s in moved for n in bound_names(s)}):
+            if self.step.varies(ast.Name(name, ast.Load())):
+                raise Refused(f"the op needs `{name}`, which changes in each step and has no plain type", op)
+            if name in made:
+                raise Refused(f"the op needs `{name}`, which the step makes after it", op)
+            if name in changed and not self.step.is_imported(name):
+                raise Refused(f"the op needs `{name}`, which the step changes in place", op)
 
     # -- what moves ----------------------------------------------------------------------------------------------------
 
@@ -115,8 +128,18 @@ class _Plan:
                     self._inline(op, holder, rewriter)
             elif holder not in seeds:
                 seeds.append(holder)
-        fed = self._values(seeds)
+        seeds += [s for s in self._made_for_inline() if s not in seeds]
+        fed = self._values([*seeds, *[expr for expr, _ in self.inline]])
         return self.step.needs(seeds, instead=frozenset(fed)) if seeds else []
+
+    def _made_for_inline(self) -> list[ast.stmt]:
+        """What the step makes for an op that stands inside a run, and does not feed to it."""
+        found: list[ast.stmt] = []
+        for expr, _ in self.inline:
+            read = names_read(expr) - self._values([expr])
+            line = self.step.holding(expr).lineno
+            found += [s for s in self.step.statements if s.lineno < line and read & bound_names(s)]
+        return found
 
     def _refuse_gathering(self, moved: list[ast.stmt]) -> None:
         """An initializer that is made once knows nothing of the variables that a later step makes."""
@@ -166,7 +189,7 @@ class _Plan:
 
     # -- what is fed ---------------------------------------------------------------------------------------------------
 
-    def _values(self, seeds: list[ast.stmt]) -> set[str]:
+    def _values(self, seeds: Sequence[ast.AST]) -> set[str]:
         """Names that only feed ops: what computes them stays in the step."""
         found: set[str] = set()
         for seed in seeds:
