@@ -49,7 +49,10 @@ def pass_tensor(finding: Finding, project: Project) -> Fix:
 
 
 def _dtype(argument: ast.expr, name: str, call: Call, callee: Scope, project: Project) -> str:
-    """`float32` for what may be a whole number and meets floats; "" where TensorFlow's own choice is right."""
+    """`float32` for what may be a whole number and meets floats, `int64` for the step of a summary.
+
+    "" where TensorFlow's own choice is right.
+    """
     if name not in callee.parameters:
         raise Refused(f"`{callee.name}` takes `{name}` among others (`*args`, `**kwargs`)", call.node)
     try:
@@ -61,6 +64,8 @@ def _dtype(argument: ast.expr, name: str, call: Call, callee: Scope, project: Pr
     kind = kind_of(argument, call.where.scope, project)
     if kind == "float":
         return ""
-    if uses.mixed and uses.counted:
+    if uses.mixed and (uses.counted or uses.stepped):
         raise Refused(f"`{callee.name}` uses `{name}` both as a whole number and among floats", call.node)
+    if uses.stepped:
+        return "int64"
     return "float32" if uses.mixed else ""

@@ -25,15 +25,17 @@ SHAPED = (
     "tf.split", "tf.squeeze", "tf.tile", "tf.unstack", "tf.zeros",
 )  # fmt: skip
 COUNTED = {"tf.range", "tf.one_hot", "tf.gather", "tf.math.top_k", "tf.equal"}  # these want a whole number
+SUMMARIES, STEP = "tf.summary.", 2  # all take a step, as their third argument or by name: a tensor must be `int64`
 FREE = {"tf.cast", "tf.print", "tf.summary.scalar", "tf.identity"}  # these take any
 
 
 @dataclass
 class Uses:
-    """What a function does with a number: `mixed` with what may be floats, or `counted`."""
+    """What a function does with a number: `mixed` with what may be floats, `counted`, or the `step` of a summary."""
 
     mixed: bool = False
     counted: bool = False
+    stepped: bool = False
     seen: set[tuple[Scope, str]] = field(default_factory=set)
 
 
@@ -134,6 +136,8 @@ class _Reader:
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if called and called.kind in ("function", "traced") and called.scope is not None:
             self._follow(node, call, keyword, called.scope, name)
+        elif target.startswith(SUMMARIES) and (keyword == "step" or node in call.args[STEP:]):
+            self.uses.stepped = True
         elif target in FREE or method in ASSIGNS:
             self.uses.mixed |= method in ASSIGNS
         elif target in COUNTED:
