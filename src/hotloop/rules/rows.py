@@ -151,12 +151,18 @@ def _is_handed_one_row(name: str, scope: Scope, found: InLoop, project: Project,
     return one_row(given, found.chain[-1].where.scope, nearer, project, depth + 1)
 
 
-def is_wide(data: ast.expr, scope: Scope, project: Project) -> bool:
-    """`x[i:i + CHUNK]`: many rows a call, on purpose."""
+def is_wide(data: ast.expr, scope: Scope, project: Project, depth: int = 0) -> bool:
+    """`x[i:i + CHUNK]`, or `x[order[i:i + CHUNK]]`: many rows a call, on purpose."""
+    if depth > DEPTH:
+        return False
     if isinstance(data, ast.Name):
-        found = project.literal(data.id, scope)
-        return found is not None and not isinstance(found[0], ast.Name) and is_wide(*found, project)
+        bound = project.bindings(data.id, scope)  # by each of several loops, say
+        cuts = [b.value for b in bound if b.kind == "assign" and isinstance(b.value, ast.Subscript)]
+        home = bound[0].where.scope if bound else scope
+        return 0 < len(cuts) == len(bound) and all(is_wide(cut, home, project, depth + 1) for cut in cuts)
     index = data.slice if isinstance(data, ast.Subscript) else None
+    if isinstance(index, ast.Name | ast.Subscript):
+        return is_wide(index, scope, project, depth + 1)
     upper = index.upper if isinstance(index, ast.Slice) else None
     if not (isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add)):
         return False
