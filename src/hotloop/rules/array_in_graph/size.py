@@ -35,6 +35,11 @@ KERAS_DATA = {"mnist": 47e6, "fashion_mnist": 47e6, "cifar10": 154e6, "cifar100"
 FROM_FILES = {
     "np.load", "np.loadtxt", "np.genfromtxt", "np.fromfile", "np.memmap", "sklearn.datasets.fetch_openml",
 }  # fmt: skip
+# What an archive of arrays calls its large ones, and what goes with them and is small.
+DATA = re.compile(
+    r"(?i)(^|_)(arr|data|embeddings?|examples?|features?|images?|imgs|inputs?|matrix|table|train|vectors|xs?)(_|\d|$)"
+)
+SMALL = re.compile(r"(?i)(^|_)(y|labels?|targets?|classes|ids?|names?|mean|std|var|min|max|len|lengths|shape)(_|\d|$)")
 SHAPED = {"np.zeros", "np.ones", "np.empty", "np.full"}
 SAMPLES = re.compile(r"^np\.random\.((default_rng|RandomState)\(\)\.)?\w+$")
 BY_DIMENSION = {"np.random.rand", "np.random.randn", "np.random.RandomState().rand", "np.random.RandomState().randn"}
@@ -77,7 +82,14 @@ def makes_array(expr: ast.expr) -> bool:
         if makes_array(expr.right):
             return True
         expr = expr.left
+    if isinstance(expr, ast.Subscript):
+        return bool(_key(expr))
     return isinstance(expr, ast.Call) and last_name(expr.func) in MAKERS
+
+
+def _key(expr: ast.Subscript) -> str:
+    """`x` of `data["x"]`; else ""."""
+    return expr.slice.value if isinstance(expr.slice, ast.Constant) and isinstance(expr.slice.value, str) else ""
 
 
 def may_be_made_elsewhere(binding: Binding, project: Project) -> bool:
@@ -113,7 +125,17 @@ class _Measure:
             sides = [self.of(side, scope, depth + 1) for side in (expr.left, expr.right)]
             known = [side for side in sides if side is not None]
             return max(known, key=lambda size: size.bytes or 0.0) if known else None
+        if isinstance(expr, ast.Subscript):
+            return self._entry(expr, scope)
         return self._call(expr, scope, depth) if isinstance(expr, ast.Call) else None
+
+    def _entry(self, expr: ast.Subscript, scope: Scope) -> Size | None:
+        """`np.load("data.npz")["x_train"]`, also through a name or a `with`; a row of an array is not followed."""
+        key = _key(expr)
+        if not DATA.search(key) or SMALL.search(key):
+            return None
+        archive = self.project.at_sight(expr.value, scope)
+        return Size(None) if archive and archive.name == "np.load()" else None
 
     def _bound(self, bindings: list[Binding], scope: Scope, name: str, depth: int) -> Size | None:
         """What every binding says; one that is no array (a tensor, a parameter, an import) settles that it is none."""
