@@ -140,8 +140,10 @@ def may_be_more(call: Call, size: ast.expr, project: Project) -> bool:
     return ast.unparse(size) not in own and (rows is None or most is None or rows > most)
 
 
-def rows_of(data: ast.expr | None, scope: Scope, project: Project) -> ast.expr | None:
-    """`BATCH` of `x[i : i + BATCH]`, or of `np.random.normal(0, 1, (BATCH, 100))`."""
+def rows_of(data: ast.expr | None, scope: Scope, project: Project, depth: int = 0) -> ast.expr | None:
+    """`BATCH` of `x[i : i + BATCH]`, of `x[order[i : i + BATCH]]`, or of `np.random.normal(0, 1, (BATCH, 100))`."""
+    if depth > DEPTH:
+        return None
     if isinstance(data, ast.Name):
         known = project.literal(data.id, scope)
         data = known[0] if known else None
@@ -150,5 +152,7 @@ def rows_of(data: ast.expr | None, scope: Scope, project: Project) -> ast.expr |
         shapes = [one for one in given if isinstance(one, ast.Tuple | ast.List) and one.elts]
         return shapes[0].elts[0] if shapes else None
     index = data.slice if isinstance(data, ast.Subscript) else None
+    if isinstance(index, ast.Name | ast.Subscript):
+        return rows_of(index, scope, project, depth + 1)
     upper = index.upper if isinstance(index, ast.Slice) else None
     return upper.right if isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add) else None
