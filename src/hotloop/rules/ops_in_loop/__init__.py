@@ -237,6 +237,17 @@ class _Ops:
                     self.follow(argument, chain[-1].where.scope, chain[:-1])
             elif binding.value is not None and (chain or stands_in(binding.where, self.found.loop)):
                 self.follow(binding.value, scope, chain)
+        if scope.bindings.get(name):
+            self._appended(name, scope, chain)
+
+    def _appended(self, name: str, scope: Scope, chain: tuple[Call, ...]) -> None:
+        """What the step puts into a list."""
+        for call in scope.module.calls_of("append"):
+            func = call.node.func
+            if call.where.scope is scope and isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+                if func.value.id == name and (chain or stands_in(call.where, self.found.loop)):
+                    for argument in call.node.args:
+                        self.follow(argument, scope, chain)
 
 
 def diagnose(recording: Recording) -> Iterator[Finding]:
