@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
-from hotloop.rules.growing_concat.growth import Growth, growths, has_begun, is_graph_code
+from hotloop.rules.growing_concat.growth import Growth, grown, growths, has_begun, is_graph_code
 from hotloop.rules.growing_concat.sharing import refuse_shared
 from hotloop.rules.growing_concat.tensor_array import loop_options, write_into_array
 from hotloop.rules.hoisting import free_name
@@ -83,7 +83,9 @@ def _plan(growth: Growth, choice: ast.If | None, loop: Loop, project: Project) -
     compiled = project.traced(growth.where) or (growth.kind == "tensor" and is_graph_code(growth.where, project))
     added, in_front = _added(growth)
     replaced = choice or growth.statement
-    begins = _beginning(growth, choice, added, loop) if choice else "value"
+    begins = _beginning(growth, choice, added, loop)
+    if compiled and isinstance(growth.statement.value, ast.IfExp):
+        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", growth.statement)
     _refuse_other_reads(target.id, [replaced, *loop_options(loop.node, target.id)], loop.node)
     _refuse_far_reads(target.id, scope)
     _refuse_devices(growth.where, loop, project)
@@ -99,7 +101,7 @@ def _listed(call: ast.Call) -> ast.expr:
 
 def _added(growth: Growth) -> tuple[list[ast.expr], bool]:
     """The parts that a step adds, and whether they go in front."""
-    call = growth.statement.value
+    call = grown(growth.statement)
     assert isinstance(call, ast.Call)
     given = _listed(call)
     elements = given.elts if isinstance(given, ast.List | ast.Tuple) else call.args[:2]
@@ -126,20 +128,29 @@ def _sides(growth: Growth, choice: ast.If) -> tuple[list[ast.stmt], list[ast.stm
     return choice.orelse, choice.body
 
 
-def _beginning(growth: Growth, choice: ast.If, added: list[ast.expr], loop: Loop) -> str:
-    """How the first part is told from the others: `none`, or `first` by a count."""
-    _, begin = _sides(growth, choice)
-    firsts = [s for s in begin if isinstance(s, ast.Assign) and [ast.unparse(t) for t in s.targets] == [growth.target]]
+def _beginning(growth: Growth, choice: ast.If | None, added: list[ast.expr], loop: Loop) -> str:
+    """How the first part is told from the others: `none`, or `first` by a count; `value`: it is there before."""
+    value = growth.statement.value
+    if choice is None and not isinstance(value, ast.IfExp):
+        return "value"
+    if choice is None and isinstance(value, ast.IfExp):
+        test, begun = value.test, [growth.target]
+        firsts = [value.orelse if grown(growth.statement) is value.body else value.body]
+    else:
+        assert choice is not None
+        test, begin = choice.test, _sides(growth, choice)[1]
+        firsts = [s.value for s in begin if isinstance(s, ast.Assign) and _stored(s) == [growth.target]]
+        begun = [name for s in begin for name in _stored(s)]
     if len(firsts) != 1 or len(added) > 1:
-        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", choice)
-    if ast.dump(firsts[0].value) != ast.dump(added[0]):
-        raise Refused(f"the first part of `{growth.target}` is made otherwise than the rest", choice)
-    test = ast.unparse(choice.test)
-    if test in {f"{name} is None" for s in begin for name in _stored(s)} or has_begun(choice.test, growth.target):
+        raise Refused(f"the first part of `{growth.target}` is treated otherwise than the rest", test)
+    if ast.dump(firsts[0]) != ast.dump(added[0]):
+        raise Refused(f"the first part of `{growth.target}` is made otherwise than the rest", test)
+    spelled = ast.unparse(test)
+    if spelled in {f"{name} is None" for name in begun} or has_begun(test, growth.target):
         return "none"
-    if test in _first_tests(loop) and len(growth.loops) == 1:
+    if spelled in _first_tests(loop) and len(growth.loops) == 1:
         return "first"
-    raise Refused(f"whether `{test}` holds in the first step alone cannot be seen", choice)
+    raise Refused(f"whether `{spelled}` holds in the first step alone cannot be seen", test)
 
 
 def _stored(statement: ast.stmt) -> list[str]:
@@ -260,7 +271,7 @@ def _append(rewriter: Rewriter, plans: list[Plan], parts: dict[str, str]) -> Non
 
 
 def _joined(rewriter: Rewriter, plan: Plan, parts: str) -> Any:
-    call = plan.growth.statement.value
+    call = grown(plan.growth.statement)
     assert isinstance(call, ast.Call)
     listed = f"{parts}[::-1]" if plan.in_front else parts
     spelled = ast.unparse(call.func)

@@ -22,6 +22,7 @@ ARRAY = {"np.concatenate", "np.vstack", "np.hstack", "np.append", "np.row_stack"
 SPELLED = {name.rpartition(".")[2] for name in TENSOR | ARRAY}
 USES_PANDAS = re.compile(rb"\bpandas\b")
 LOOKS = {"len", "print", "type", "isinstance", "id"}  # reads that do not need the values
+FIRST = re.compile(r"first|^not \w+$|\w == 0$")  # what asks whether this is the first step
 OPTIONS = "set_loop_options"
 SHAPES = {"shape", "dtype", "ndim", "size", "nbytes"}
 
@@ -39,7 +40,7 @@ class Growth:
 def growths(module: Module, project: Project) -> Iterator[Growth]:
     for call in spelled_like(module, project, SPELLED.__contains__):
         statement = call.where.statement
-        if call.where.loop is None or not isinstance(statement, ast.Assign) or statement.value is not call.node:
+        if call.where.loop is None or not isinstance(statement, ast.Assign) or grown(statement) is not call.node:
             continue
         name = project.name_of(call.node.func, call.where.scope)
         if name not in TENSOR | ARRAY or len(statement.targets) != 1:
@@ -84,6 +85,17 @@ def _enlarged(target: ast.expr) -> str:
             row = row.elts[0] if isinstance(row, ast.Tuple) and row.elts else row
             return name if ast.unparse(row) in after else ""
     return ""
+
+
+def grown(statement: ast.Assign) -> ast.expr:
+    """What it is given in all steps but the first: `concat([x, y])` of `y if x is None else concat([x, y])`."""
+    value, target = statement.value, ast.unparse(statement.targets[0])
+    if not isinstance(value, ast.IfExp):
+        return value
+    if has_begun(value.test, target):
+        return value.body
+    tells_first = FIRST.search(ast.unparse(value.test)) or target in names_read(value.test)
+    return value.orelse if tells_first else value  # `y if full else concat([x, y])` starts afresh now and then
 
 
 def is_graph_code(where: Context, project: Project) -> bool:
@@ -163,8 +175,8 @@ def has_begun(test: ast.expr, target: str) -> bool:
 
 def _grows_too(node: ast.Assign, target: str) -> bool:
     """`x = concat([x, y])`; not `scores = model([x, y])`, which needs `x`."""
-    given = [ast.unparse(one) for one in node.targets]
-    return given == [target] and isinstance(node.value, ast.Call) and target in _parts(node.value)
+    given, value = [ast.unparse(one) for one in node.targets], grown(node)
+    return given == [target] and isinstance(value, ast.Call) and target in _parts(value)
 
 
 def _flat(target: ast.expr) -> list[ast.expr]:
@@ -194,8 +206,9 @@ def _only_looking(node: ast.AST, target: str) -> Iterator[ast.AST]:
     elif isinstance(node, ast.Attribute):
         if node.attr in SHAPES:
             yield node
-    elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _grows_too(node, target):
-        yield from (part for part in _joined(node.value) if ast.unparse(part) == target)
+    elif isinstance(node, ast.Assign) and isinstance(value := grown(node), ast.Call) and _grows_too(node, target):
+        yield from (part for part in _joined(value) if ast.unparse(part) == target)
+        yield from [node.value.test] if isinstance(node.value, ast.IfExp) else []
     elif isinstance(node, ast.Assign) and _enlarged(node.targets[0]) == target:
         yield node.targets[0]
 
