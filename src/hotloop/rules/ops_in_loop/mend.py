@@ -30,6 +30,7 @@ GATHERS = (
     "tf.report_uninitialized_variables", "tf.initialize_all_variables", "tf.tables_initializer",
 )  # fmt: skip
 MAKES_VARIABLES = re.compile(r"^tf\.(Variable|get_variable|layers\.|contrib\.)|^keras\.|\.(minimize|apply_gradients)$")
+ASSIGNS = {"tf.assign", "tf.assign_add", "tf.assign_sub"}
 CONVERTS = {"tf.constant", "tf.convert_to_tensor"}  # their dtype, where given, is the placeholder's
 
 
@@ -136,7 +137,8 @@ class _Plan:
         """What the step makes for an op that stands inside a run, and does not feed to it."""
         found: list[ast.stmt] = []
         for expr, _ in self.inline:
-            read = names_read(expr) - self._values([expr])
+            names = names_read(expr) - self._values([expr])
+            read = {name for name in names if not self.step.varies(ast.Name(name, ast.Load()))}
             line = self.step.holding(expr).lineno
             found += [s for s in self.step.statements if s.lineno < line and read & bound_names(s)]
         return found
@@ -209,6 +211,9 @@ class _Plan:
         if name in CONVERTS and op.args:
             dtype = next((k.value for k in op.keywords if k.arg == "dtype"), op.args[1] if len(op.args) > 1 else None)
             return (op.args[0], ast.unparse(dtype)) if dtype is not None else None
+        if name in ASSIGNS:  # `tf.assign(variable, value)`
+            variable = ast.unparse(op.args[0]) if len(op.args) > 1 else ""
+            return (op.args[1], f"{variable}.dtype, {variable}.shape") if variable else None
         if name.rpartition(".")[2] in ASSIGNMENTS and isinstance(op.func, ast.Attribute) and op.args:
             variable = ast.unparse(op.func.value)
             return op.args[0], f"{variable}.dtype, {variable}.shape"
