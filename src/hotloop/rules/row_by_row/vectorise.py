@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from hotloop.model import Finding, Fix
@@ -175,7 +176,13 @@ def _joins(call: Call, name: str) -> bool:
 
 def _is_read_later(name: str, after: ast.stmt, scope: Scope) -> bool:
     """Whether the value that a name has after a statement may be read; not by a loop that counts with it anew."""
-    loops = [n for n in ast.walk(scope.node) if isinstance(n, ast.For | Comprehension) and name in names_in([n]).binds]
+    loops = [n for n in ast.walk(scope.node) if isinstance(n, ast.For | Comprehension) and name in _bound_by(n)]
     own = {id(inner) for loop in loops for inner in ast.walk(loop)}
     names = (n for n in ast.walk(scope.node) if isinstance(n, ast.Name) and n.id == name and id(n) not in own)
     return any(isinstance(n.ctx, ast.Load) and n.lineno > (after.end_lineno or 0) for n in names)
+
+
+def _bound_by(loop: ast.For | Comprehension) -> Collection[str]:
+    if isinstance(loop, Comprehension):
+        return names_in(part.target for part in loop.generators).binds
+    return names_in([loop]).binds
