@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from hotloop.rules.moving import MUTATORS, names_in, root_name
@@ -26,6 +26,7 @@ PYTHON_METHODS = MUTATORS | {
     "set_postfix", "tolist", "warning", "writerow", "evaluate", "fit", "load_weights", "predict",
     "predict_on_batch", "save", "save_weights", "test_on_batch", "train_on_batch",
 }  # fmt: skip
+OF_ARRAYS = {"T", "astype", "flatten", "ravel", "reshape"}  # what tensors have not
 MAKES_STATE = (
     "keras.Model", "keras.Sequential", "keras.applications.", "keras.layers.", "keras.metrics.",
     "keras.models.", "keras.optimizers.",
@@ -48,6 +49,22 @@ def refuse_python(nodes: Sequence[ast.AST], scope: Scope, what: str, project: Pr
     names = names_in(nodes)
     own = {name for name in set(names.binds) - names.declared if _is_made_here(scope.bindings.get(name, []))}
     _refuse(nodes, scope, own, what, project, set())
+
+
+def refuse_arrays(nodes: Iterable[ast.AST], handed: Collection[str], scope: Scope, project: Project) -> None:
+    """Raises Refused where code does with what it is `handed` what an array or a number allows, and a tensor does not.
+
+    A compiled function gets tensors for the arrays that it is given.
+    """
+    for node in (inner for outer in nodes for inner in ast.walk(outer)):
+        if isinstance(node, ast.Call) and node.args and project.name_of(node.func, scope) == "tf.constant":
+            if isinstance(node.args[0], ast.Name) and node.args[0].id in handed:
+                name, maker = node.args[0].id, ast.unparse(node.func)
+                instead = maker.replace("constant", "convert_to_tensor")
+                raise Refused(f"`{maker}` takes no tensor, and `{name}` becomes one: call `{instead}` first", node)
+        elif isinstance(node, ast.Attribute) and node.attr in OF_ARRAYS and isinstance(node.value, ast.Name):
+            if node.value.id in handed:
+                raise Refused(f"`{ast.unparse(node)}` is NumPy's, and `{node.value.id}` becomes a tensor", node)
 
 
 def _refuse(

@@ -13,8 +13,9 @@ from hotloop.rules.eager_training_step.collected import takes_collected
 from hotloop.rules.eager_training_step.extract import extract
 from hotloop.rules.moving import refuse_stale_attributes, tensorflow_name
 from hotloop.rules.stale import refuse_changing_numbers, refuse_new_function_per_step, refuse_stale_names
-from hotloop.rules.tracing import refuse_python
+from hotloop.rules.tracing import refuse_arrays, refuse_python
 from hotloop.source.module import Call, Context, Module, Scope, place_of
+from hotloop.source.project import default_of
 from hotloop.source.rewrite import Refused, Rewriter
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def _decorate(scope: Scope, project: Project) -> Fix:
     if not isinstance(node, ast.FunctionDef) or scope.where is None:
         raise Refused("only a plain function can be compiled", node)
     refuse_python(node.body, scope, scope.name, project)
+    handed = [name for name in scope.parameters if default_of(scope, name) is None]  # `lr=0.1` stays a number
+    refuse_arrays(node.body, handed, scope, project)
     refuse_new_function_per_step(scope, project)
     refuse_changing_numbers(scope, project)
     refuse_stale_names(scope, project)

@@ -25,6 +25,7 @@ from hotloop.rules.moving import (
     statements_around,
     tensorflow_name,
 )
+from hotloop.rules.tracing import refuse_arrays
 from hotloop.source.flow import changing_number
 from hotloop.source.heat import SOME, trips
 from hotloop.source.module import Context, Loop, Scope
@@ -61,6 +62,7 @@ def _extracted(first: ast.stmt, where: Context, metrics: bool, project: Project)
     for name in destination.parameters:
         if name not in rates:
             _refuse_parameter(name, where, project)
+    refuse_arrays(block.statements, destination.parameters, scope, project)
     floats = rates | {name for name in handed if is_double(name, block.statements, where, project)}
     names = (ast.Name(name, ast.Load()) for name in destination.parameters)
     relaxed = "(reduce_retracing=True)" if any(is_collected(name, where, project) for name in names) else ""
