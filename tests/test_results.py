@@ -164,6 +164,18 @@ def test_of_rows_that_leave_all_at_once_in_a_program_that_was_ended_the_first_nu
     assert same_results(random, [ended(words(1.0, 2.0, 3.0))]).same is None
 
 
+def test_of_programs_that_were_ended_the_bars_that_one_draws_between_its_lines_count_for_none() -> None:
+    def ended(steps: int, bars: bool, last: str = "") -> Output:
+        drawn = f"{bar(1, 1, '0s 12ms/step')}\n" if bars else ""
+        text = "".join(f"{drawn}[[{step}.2516 0.4837]]\n" for step in range(steps))
+        return Output((text + last).encode(), cut=True)
+
+    before = [ended(20, bars=True), ended(21, bars=True)]
+    assert same_results(before, [ended(30, bars=False, last="[[0.2"), ended(30, bars=False)]).same is True
+    wrong = [Output(run.stdout.replace(b"[[7.2516", b"[[7.3516"), cut=True) for run in [ended(30, bars=False)] * 2]
+    assert same_results(before, wrong).same is False
+
+
 def test_a_file_that_appears_in_one_run_alone_is_somebody_elses() -> None:
     def wrote(*names: str) -> Output:
         return Output(b"sum 4.5", files={name: Left("bytes", "1") for name in names})

@@ -51,8 +51,12 @@ def same_text(
     """Token by token. `prefix`: the runs were cut short, so that only the lines that all of them have count."""
     texts = [_tokens(text) for text in (*before, *after)]
     if prefix:
-        lines = min(max((token.line for token in text), default=0) for text in texts)
-        texts = [[token for token in text if token.line < lines] for text in texts]
+        lines = [sorted({token.line for token in text}) for text in texts]  # that say something: a bar may not
+        many = min(map(len, lines)) - 1  # the last one may have been cut short
+        texts = [
+            [token for token in text if many > 0 and token.line < said[many]]
+            for text, said in zip(texts, lines, strict=True)
+        ]
     (known, *others), outputs = texts[: len(before)], texts[len(before) :]
     if any(len(other) != len(known) for other in others):
         return Likeness(None, notes=(f"{what} of the program changes its length from run to run: not compared",))
