@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from types import ModuleType
 from typing import Any
@@ -93,3 +94,15 @@ def rule(
         module.__dict__["diagnose"] = diagnose
     sys.modules[module.__name__] = module
     return Rule(module.__name__)
+
+
+def stack(*lines: int) -> tuple[Place, ...]:
+    return tuple(Place(PROGRAM, line) for line in lines)
+
+
+def event(kind: str, *lines: int, seconds: float = 0.1, count: int = 100, **totals: float) -> Event:
+    return Event(kind, stack(*lines), count=count, seconds=seconds, totals=totals)
+
+
+def eager(seconds: float, *lines: int) -> Sample:
+    return replace(sample("compute", seconds, *lines), ops=20_000.0)
