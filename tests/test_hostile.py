@@ -204,9 +204,14 @@ def test_a_file_four_times_as_large_does_not_take_sixteen_times_as_long(
     """Which is what squares would; it is the bound for a file of megabytes too."""
     seconds = []
     for size in (50, 200):
-        (project / "odd.py").write_text(HEAD + make(size) + LOOP)
-        start = time.process_time()
-        report = report_of(capsys)
-        seconds.append(time.process_time() - start)
+        tries = []
+        for again in range(3):  # the shortest counts: other work on the machine only makes one longer
+            (project / "odd.py").write_text(
+                HEAD + make(size) + LOOP + "\n" * again
+            )  # other bytes: nothing is remembered
+            start = time.process_time()
+            report = report_of(capsys)
+            tries.append(time.process_time() - start)
+        seconds.append(min(tries))
         assert found(report) >= lines_of((project / "odd.py").read_bytes())
     assert seconds[1] < 12 * seconds[0]
