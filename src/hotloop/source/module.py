@@ -356,8 +356,9 @@ def says(data: bytes, word: bytes, start: int = 0, end: int | None = None) -> bo
 
 
 def says_twice(data: bytes, word: bytes) -> bool:
-    at = data.find(word)
-    return says(data, word, data.find(word, at + 1)) if at >= 0 and data.find(word, at + 1) >= 0 else False
+    """Whether the word stands there again, after it or another that it is a part of."""
+    again = data.find(word, data.find(word) + 1)
+    return again >= 0 and says(data, word, again)
 
 
 def last_name(expr: ast.expr) -> str:
